@@ -1,6 +1,6 @@
 /**
- * What waits for a handler is exchanged and taken out by its place while the list moves under it,
- * beside a map of places to items.
+ * Compares Backlog with a map of places to items: items are replaced and removed by place while the
+ * list shifts.
  */
 import { expect, test } from 'vitest';
 import { Backlog } from '../../bindings/base/backlog.ts';
@@ -10,7 +10,7 @@ interface Item {
   n: number;
 }
 
-test('gives in order what is left in its places, however it grows and shrinks, and no place twice', () => {
+test('returns the remaining items in order and never reuses a place', () => {
   const seed = testSeed();
   console.log(`backlog: CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
@@ -20,7 +20,7 @@ test('gives in order what is left in its places, however it grows and shrinks, a
   let n = 0;
   let pushed = 0;
   for (let round = 0; round < 30; round++) {
-    // Far beyond and far below the length from which taken places are given up.
+    // Far above and far below the length from which the list is compacted.
     for (let left = random.int(3000); left > 0; left--) {
       const item = { n: n++ };
       pushed++;
@@ -55,7 +55,7 @@ test('gives in order what is left in its places, however it grows and shrinks, a
   }
 });
 
-test('knows the place of what comes next while nothing waits', () => {
+test('knows the place of the next item while it is empty', () => {
   const backlog = new Backlog<Item>();
   for (const empty of [
     () => backlog.shift(),
@@ -70,7 +70,7 @@ test('knows the place of what comes next while nothing waits', () => {
   }
 });
 
-test('passes over what was taken out by its place', () => {
+test('skips items that were removed by place', () => {
   const backlog = new Backlog<Item>();
   backlog.set(backlog.push({ n: 1 }), undefined);
   backlog.push({ n: 2 });

@@ -1,12 +1,12 @@
-/** bindings/base/cancellable-generator.ts, where no realm at hand shows it. */
+/** bindings/base/cancellable-generator.ts with frozen generator prototypes. */
 import { expect, test } from 'vitest';
 import { leaving } from '../../bindings/base/cancellable-generator.ts';
 
 // In hardened realms, and with node --frozen-intrinsics, the prototypes of generators are frozen.
-// An assignment to what they have throws there, so that no queue could be iterated over and nothing
+// An assignment to their members throws there, so that no queue could be iterated and nothing
 // watched.
 test.each(['return', 'throw'] as const)(
-  '%s leaves a generator whose prototype is frozen',
+  '%s ends a generator whose prototype is frozen',
   async (name) => {
     const gate = Promise.withResolvers<void>();
     async function* waiting(): AsyncGenerator<number, void, undefined> {

@@ -1,4 +1,6 @@
-/** bindings/base/clock.ts: which timers a FakeClock fires, and what many of them cost. */
+/**
+ * bindings/base/clock.ts: the order in which a FakeClock fires timers, and the cost of many timers.
+ */
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { growth, STEEP } from '../helpers/growth.ts';
@@ -8,7 +10,7 @@ const seed = testSeed();
 console.log(`test/base/clock.test.ts: CAPSTAN_SEED=${seed}`);
 
 describe('FakeClock', () => {
-  test('fires by time, at one time by the order of setting, also what is set and cleared meanwhile', () => {
+  test('fires timers by time, equal times in the order of setting', () => {
     const random = new Random(seed);
     const clock = new FakeClock();
     const model = new Map<unknown, { at: number; id: number }>();
@@ -19,7 +21,7 @@ describe('FakeClock', () => {
       const id = ids++;
       const after = random.int(20);
       const timer = clock.setTimer(() => {
-        // The earliest of what is set, which is in the order of setting.
+        // The timer with the earliest time; the list is in the order of setting.
         const all = [...model].filter(([, { at }]) => at <= clock.now());
         const [next, { id: due }] = all.reduce((least, one) =>
           one[1].at < least[1].at ? one : least,
@@ -52,7 +54,7 @@ describe('FakeClock', () => {
     expect(fired.length).toBeGreaterThan(500);
   });
 
-  // Every timer that fired was looked for among all: a million that were due at once never ended.
+  // Each fired timer was searched among all timers: a million that were due at once never ended.
   test.each([
     ['that fire in their order', (clock: FakeClock, i: number) => clock.setTimer(() => {}, i)],
     [
@@ -70,7 +72,7 @@ describe('FakeClock', () => {
       'that set another',
       (clock: FakeClock, i: number) => clock.setTimer(() => clock.setTimer(() => {}, i), i),
     ],
-  ])('takes about as long for each of many timers as for each of few: %s', async (_, set) => {
+  ])('takes about the same time for each timer with many as with few: %s', async (_, set) => {
     const ratio = await growth(1_000, (timers) => () => {
       const clock = new FakeClock();
       clock.setTimer(() => {}, 2e6);

@@ -1,5 +1,5 @@
 /**
- * A Node that is too old is told so in one line. Node 20 failed in its own words, such as
+ * A Node that is too old gets one clear error. Node 20 failed with an internal message, such as
  * "buffer.transfer is not a function", at the first list.
  */
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const ENTRIES: [string, () => unknown][] = [
   ['capstan/testing', () => ApiServer.start().then((server) => server.stop())],
 ];
 
-test.each(ENTRIES)('%s says which Node it needs, and which this is', async (name, make) => {
+test.each(ENTRIES)('%s names the required and the running version of Node', async (name, make) => {
   for (const node of ['20.20.2', '18.0.0', '22.18.0', '21.9.9']) {
     become({ ...own, node });
     await expect((async () => make())()).rejects.toMatchObject({
@@ -40,7 +40,7 @@ test.each(ENTRIES)('%s says which Node it needs, and which this is', async (name
   }
 });
 
-test('the command line says so before it reads a module', async () => {
+test('the command line reports a Node that is too old before it loads a module', async () => {
   const lines: string[] = [];
   const output = { out: () => undefined, err: (text: string) => void lines.push(text) };
   expect(await main(['crd', 'src/website.ts'], output, '20.20.2')).toBe(1);
@@ -49,7 +49,7 @@ test('the command line says so before it reads a module', async () => {
   ]);
 });
 
-test('what is needed is what package.json says', () => {
+test('the required version is that of package.json', () => {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
   expect(engines.node).toBe('>=22.19');
 });

@@ -1,9 +1,9 @@
 /**
- * Errors are told by their code, tombstones by their mark. A program may have two copies of the
- * package, by its dependencies: a helper library brings its own, and gives what our `instanceof`
- * did not know. A TerminalError of it was retried for ever, and `isNotFound` was false of its 404.
- * Over its transport no GET was repeated after a reset; of its informer's tombstones no controller
- * heard, and its rate limiter limited nothing that it shared.
+ * Errors are recognised by their code, and tombstones by their mark, so that those of another copy
+ * of the package work. A helper library may bring its own copy, whose classes fail our
+ * `instanceof`. A TerminalError of it was retried for ever, and `isNotFound` was false for its 404.
+ * Over its transport no GET was repeated after a reset, its informer's tombstones reached no
+ * controller, and its rate limiter was ignored.
  */
 import {
   deletionHandlingMetaNamespaceKeyFunc,
@@ -31,7 +31,7 @@ import { ConfigMaps } from '../helpers/cache/live-server.ts';
 import { configMap, Replies, stream } from '../helpers/cache/scripted-server.ts';
 import { answers, rig } from '../helpers/controller/controller-rig.ts';
 
-/** Another copy, with classes of its own. */
+/** Another copy of the package, with its own classes. */
 async function otherCopy() {
   vi.resetModules();
   return {
@@ -41,14 +41,14 @@ async function otherCopy() {
   };
 }
 
-describe('what another copy of the package throws', () => {
+describe('an error of another copy of the package', () => {
   let other: Awaited<ReturnType<typeof otherCopy>>;
   beforeEach(async () => {
     other = await otherCopy();
     expect(other.TerminalError).not.toBe(TerminalError);
   });
 
-  test('ends the retries where it is a TerminalError, also as a cause', async () => {
+  test('stops the retries if it is a TerminalError, also as a cause', async () => {
     const reported: unknown[] = [];
     const previous = setErrorHandler((error) => reported.push(error));
     onTestFinished(() => void setErrorHandler(previous));
@@ -67,7 +67,7 @@ describe('what another copy of the package throws', () => {
     expect(reported[0]).toBe(terminal);
   });
 
-  test('is the failure of the server that it says', async () => {
+  test("is recognised as the server's failure", async () => {
     const failure = (code: number, reason: string) =>
       new other.StatusError(code, { code, reason, details: { retryAfterSeconds: 2 } }, 'GET /x');
     expect(isNotFound(failure(404, 'NotFound'))).toBe(true);
@@ -82,7 +82,7 @@ describe('what another copy of the package throws', () => {
     expect(await retryOnConflict({ steps: 3, duration: 0 }, update)).toBe('updated');
   });
 
-  test('is the lost connection that it says', async () => {
+  test('is recognised as a lost connection', async () => {
     const clock = new FakeClock();
     let sent = 0;
     const request = async () => {
@@ -97,7 +97,7 @@ describe('what another copy of the package throws', () => {
       namespace: 'default',
       name: 'a',
     });
-    got.catch(() => undefined); // looked at below
+    got.catch(() => undefined); // awaited below
     await clock.run(2000);
     expect((await got).metadata.name).toBe('a');
 
@@ -111,13 +111,13 @@ describe('what another copy of the package throws', () => {
   });
 });
 
-describe('what another copy of the package gives', () => {
+describe('an object of another copy of the package', () => {
   let other: Awaited<ReturnType<typeof otherCopy>>;
   beforeEach(async () => {
     other = await otherCopy();
   });
 
-  test('is a tombstone to handlers of deletions', () => {
+  test('is a tombstone for delete handlers', () => {
     const web = { metadata: { namespace: 'ns', name: 'web', resourceVersion: '7' } };
     const tombstone = new other.DeletedFinalStateUnknown<KubeObject>('ns/web', web);
     expect(deletionHandlingMetaNamespaceKeyFunc(tombstone)).toBe('ns/web');
@@ -154,7 +154,7 @@ describe('what another copy of the package gives', () => {
     expect(writes.getByKey('ns/web')).toBeUndefined();
   });
 
-  test('is a rate limit that is kept', async () => {
+  test('is a rate limiter that is applied', async () => {
     const clock = new FakeClock();
     const limiter = new other.RequestRateLimiter({ qps: 1, burst: 1, clock });
     const server = new Replies(() => stream([], 'close'));
@@ -168,7 +168,7 @@ describe('what another copy of the package gives', () => {
   });
 });
 
-test('what cannot be asked for its code has none', () => {
+test('a value whose code cannot be read has none', () => {
   const hostile = Object.defineProperty(new Error('x'), 'code', {
     get() {
       throw new Error('no');

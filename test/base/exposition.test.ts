@@ -10,7 +10,7 @@ import {
   observe,
 } from '../../bindings/base/exposition.ts';
 
-test('a histogram is written with cumulative buckets, and what is above all bounds in +Inf', () => {
+test('a histogram has cumulative buckets, with values above all bounds in +Inf', () => {
   const bounds = [0.000_000_01, 1, 10];
   const [one, other] = [emptyHistogram(bounds), emptyHistogram(bounds)];
   for (const value of [0, 1, 5, 20]) observe(bounds, one, value);
@@ -36,7 +36,7 @@ test('a histogram is written with cumulative buckets, and what is above all boun
   ]);
 });
 
-test('labels are escaped, a sample without labels has no braces, and no sample is no text', () => {
+test('labels are escaped; a sample without labels has no braces', () => {
   expect(labelPairs({ name: 'a"b\\c\nd', other: '' })).toBe('name="a\\"b\\\\c\\nd",other=""');
   expect(expositionText(metricFamily('gauge', 'm', 'Help.', [['', 0.00001]]))).toBe(
     '# HELP m Help.\n# TYPE m gauge\nm 1e-05\n',

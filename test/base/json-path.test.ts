@@ -1,7 +1,7 @@
 /**
- * Index values on bytes (assembly/path.ts, skip.ts) are those of the parsed document
- * (bindings/base/json-path.ts), or the core says that it cannot tell; and it can for what API
- * servers write.
+ * Index values that the core reads from bytes (assembly/path.ts, skip.ts) equal those of the parsed
+ * document (bindings/base/json-path.ts), or the core reports that it cannot tell; it can for what
+ * API servers write.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -20,7 +20,8 @@ class World {
   readonly #encoder = new TextEncoder();
 
   /**
-   * Puts a document into memory, in front of bytes that would confuse a reader that reads too far.
+   * Copies a document into memory, followed by bytes that would confuse a reader that reads too
+   * far.
    */
   put(text: string): [from: number, end: number] {
     const bytes = this.#encoder.encode(text);
@@ -31,7 +32,9 @@ class World {
     return [at + 5, at + 5 + bytes.length];
   }
 
-  /** The values under a path, sorted, each once; undefined: the document has to be decoded. */
+  /**
+   * The values under a path, sorted, without duplicates; undefined if the document must be decoded.
+   */
   values(text: string, path: string): string[] | undefined {
     const { core, x } = this;
     const block = new PathBlock(core, parsePath(path));
@@ -103,7 +106,7 @@ const structural = [
   `"${'long '.repeat(30)}"`,
 ];
 
-/** A document's text. `odd`: with forms that the core leaves to json-path.ts. */
+/** A random document as text. `odd`: with forms that the core leaves to json-path.ts. */
 class Documents {
   readonly #random: Random;
   readonly #odd: boolean;
@@ -150,7 +153,7 @@ class Documents {
   }
 }
 
-/** A path, mostly one that leads somewhere in the document. */
+/** A path that mostly exists in the document. */
 function anyPath(random: Random, document: unknown): string {
   const parts: string[] = [];
   let at = document;
@@ -169,7 +172,7 @@ function anyPath(random: Random, document: unknown): string {
 
 describe('index values on bytes', () => {
   test.each([true, false])(
-    'are those of the parsed document: random documents, odd forms: %s',
+    'equal those of the parsed document: random documents, odd forms: %s',
     (odd) => {
       const seed = testSeed();
       console.log(`test/base/json-path.test.ts: CAPSTAN_SEED=${seed}`);
@@ -200,7 +203,7 @@ describe('index values on bytes', () => {
     },
   );
 
-  test('of what API servers write need no decoding', () => {
+  test('of objects as API servers write them need no decoding', () => {
     const pod = JSON.stringify({
       apiVersion: 'v1',
       metadata: {
@@ -236,7 +239,7 @@ describe('index values on bytes', () => {
     expect(found('metadata.annotations')).toEqual(wanted(pod, 'metadata.annotations'));
   });
 
-  test('are left to the decoder where bytes do not tell: escapes in names, other numbers, very many members', () => {
+  test('are left to the decoder for escapes in names and unusual numbers', () => {
     const world = new World();
     expect(world.values('{"\\u0061":1,"b":2}', 'b')).toBeUndefined();
     expect(world.values('{"b":{"\\u0061":1},"c":2}', 'c')).toEqual(['2']);
@@ -251,7 +254,7 @@ describe('index values on bytes', () => {
     expect(new PathBlock(world.core, ['a\ud800']).handle).toBe(0);
   });
 
-  test('tell names of one length apart, wherever they differ', () => {
+  test('distinguish names of one length wherever they differ', () => {
     const world = new World();
     for (let length = 1; length <= 50; length++) {
       for (let at = 0; at < length; at++) {
@@ -264,7 +267,7 @@ describe('index values on bytes', () => {
     }
   });
 
-  test('may be asked for where the first names of the path have led', () => {
+  test('can continue from where the first names of the path have led', () => {
     const world = new World();
     const block = new PathBlock(world.core, [
       'metadata',
@@ -278,7 +281,7 @@ describe('index values on bytes', () => {
     expect(world.x.pathValues(block.handle, 3, from, end)).toBe(1);
   });
 
-  test('move an object in its index as its document changes', () => {
+  test('move an object in its index when its document changes', () => {
     const seed = testSeed();
     console.log(`test/base/json-path.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -318,13 +321,12 @@ describe('index values on bytes', () => {
     }
   });
 
-  // One value goes its own way to the index, and is given back on the spot when the object does not
-  // get it.
+  // A single value is stored on another path, and is freed at once if the object is not indexed.
   test.each([
     [1, 1],
     [100, 100],
   ])(
-    'that memory refuses answer NO_MEMORY, and the object keeps the value it had: %i values',
+    'without memory return NO_MEMORY, and the object keeps its value: %i values',
     (count, atLeast) => {
       const world = new World();
       const { core, x } = world;

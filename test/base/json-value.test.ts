@@ -1,4 +1,4 @@
-/** bindings/base/json-value.ts: equality of JSON values, and their own members. */
+/** bindings/base/json-value.ts: equality of JSON values, and own members. */
 import { describe, expect, test } from 'vitest';
 import { parseJson, sameExactJson } from '../../bindings/base/exact-json.ts';
 import { ownMember, sameJson } from '../../bindings/base/json-value.ts';
@@ -22,7 +22,7 @@ describe('sameJson', () => {
   });
 
   // An own `__proto__` member, as JSON.parse makes it, must not be compared with the prototype.
-  test('takes __proto__ for a member like any other', () => {
+  test('treats __proto__ as an ordinary member', () => {
     const odd = JSON.parse('{"__proto__": {"a": 1}}');
     expect(sameJson(odd, {})).toBe(false);
     expect(sameJson({}, odd)).toBe(false);
@@ -30,7 +30,7 @@ describe('sameJson', () => {
     expect(ownMember({}, '__proto__')).toBeUndefined();
   });
 
-  test('tells integers beyond 2^53 apart only by their texts', () => {
+  test('distinguishes integers beyond 2^53 only by their texts', () => {
     const [a, b] = [parseJson('{"n": [9007199254740993]}'), parseJson('{"n": [9007199254740992]}')];
     expect(sameJson(a, b)).toBe(true);
     expect(sameExactJson(a, b)).toBe(false);

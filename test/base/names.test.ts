@@ -1,7 +1,7 @@
 /**
  * A misspelt option was ignored: a manager with `leaderElecton` elected nobody, so that two
- * replicas worked at once, and a reconcile that answered `requeueAfterMs` was never called again.
- * Every name that is not known is an error by now, which says what was meant.
+ * replicas worked at once, and a reconcile that returned `requeueAfterMs` was not requeued. Now
+ * every unknown name is an error that suggests the right one.
  */
 import {
   CacheController,
@@ -112,7 +112,7 @@ const lock = new LeaseLock(transport, { namespace: 'default', name: 'a', identit
 const callbacks = { onStartedLeading: nothing, onStoppedLeading: nothing };
 const handler = enqueueRequestForObject();
 
-/** What is called with options that hold a wrong name, and the name that was meant. */
+/** Calls with a wrong name in their options, and the name that the error must suggest. */
 const calls: [what: string, call: (given: never) => unknown, wrong: string, meant: string][] = [
   ['WorkQueue', (o) => new WorkQueue(o), 'maxdepth', 'maxDepth'],
   ['DelayingQueue', (o) => new DelayingQueue(o), 'Clock', 'clock'],
@@ -448,7 +448,7 @@ async function failureOf(call: () => unknown): Promise<unknown> {
   }
 }
 
-describe('a name that is not known', () => {
+describe('an unknown name', () => {
   test.each(calls)('of %s', async (_, call, wrong, meant) => {
     const given = { [wrong]: nothing } as never;
     const error = await failureOf(() => call(given));
@@ -502,7 +502,7 @@ describe('a signal in place of { signal }', () => {
   });
 });
 
-describe('what is given as options', () => {
+describe('the options argument', () => {
   const NAMES = namesOf<{ clock?: object; transport?: object; logger?: object; size?: number }>()({
     clock: 1,
     transport: 1,
@@ -541,7 +541,7 @@ describe('what is given as options', () => {
     ['a function', nothing, 'got a function'],
     ['a text', 'size', 'got "size"'],
     ['null', null, 'got null'],
-  ])('is an error where it is %s', (_, value, said) => {
+  ])('is an error if it is %s', (_, value, said) => {
     expect(given(value)).toThrow(said);
   });
 
@@ -550,21 +550,23 @@ describe('what is given as options', () => {
     expect(given(JSON.parse('{"__proto__": 1, "constructor": 2}'))).toThrow('is no option of this');
   });
 
-  test('tells all names where none was meant', () => {
+  test('lists all names if none is similar', () => {
     expect(given({ quux: 1 })).toThrow(
       '"quux" is no option of this: there are clock, logger, size, transport',
     );
   });
 });
 
-/** A class that implements a handler has members of its own, which are no misspelt ones. */
+/**
+ * An instance of a class that implements a handler has other members, which are not misspellings.
+ */
 describe('an object with methods', () => {
   const NAMES = namesOf<{ onAdd(): void; onUpdate(): void }>()({ onAdd: 1, onUpdate: 1 });
   const given = (value: unknown, isOpen = false): (() => void) => {
     return () => requireMembers('handler', value, 'member of a handler', NAMES, isOpen);
   };
 
-  test('may be an instance of a class with members of its own', () => {
+  test('may be an instance of a class with other members', () => {
     class Handler {
       pods = new Map();
       onAdd(): void {}
@@ -574,7 +576,7 @@ describe('an object with methods', () => {
     expect(given(new (class extends Handler {})())).not.toThrow();
   });
 
-  test('is an error where an instance has none of the names, or one in other letters', () => {
+  test('is an error if an instance has none of the names, or one in another case', () => {
     expect(
       given(
         new (class {
@@ -593,14 +595,14 @@ describe('an object with methods', () => {
     expect(given(new Map())).toThrow('got an object of class Map');
   });
 
-  test('may have others where it is open, but none that look like a name that is missing', () => {
+  test('may have other members if it is open, but none similar to a missing name', () => {
     expect(given({ onAdd: nothing, finish: nothing }, true)).not.toThrow();
     expect(given({ onAdd: nothing, onUpdated: nothing }, true)).toThrow('did you mean "onUpdate"?');
     expect(given({ onAdd: nothing, finish: nothing })).toThrow('"finish" is no member');
   });
 });
 
-test('a table does not compile without a name that its type has, nor with another', () => {
+test('a table of names does not compile with a missing or an extra name', () => {
   const program = (table: string) =>
     "import { namesOf } from '../../bindings/base/names.ts';\nnamesOf<{ " +
     `size?: number; clock?: object }>()(${table});\n`;
@@ -614,8 +616,8 @@ test('a table does not compile without a name that its type has, nor with anothe
   expect(errors('spread', `{ size: 1, clock: 1, ...${others} }`)).toContain(refused);
 }, 60_000);
 
-/** The key was lost until the object changed: its result was taken for success. */
-test('a reconcile whose result has an unknown member has failed, and is called again', async () => {
+/** The result counted as success, and the request was lost until the object changed. */
+test('a reconcile whose result has an unknown member fails and is retried', async () => {
   const clock = new FakeClock();
   const said: string[] = [];
   const log = (_: string, fields?: { error?: unknown }) =>

@@ -1,4 +1,7 @@
-/** Errors about what should have been JSON say what came, and nothing of a Secret that is in it. */
+/**
+ * Errors for a text that is not JSON describe it without quoting data, which may be that of a
+ * Secret.
+ */
 import { inspect } from 'node:util';
 import {
   defineResource,
@@ -85,18 +88,18 @@ const CALLS: Record<string, (transport: Transport) => Promise<unknown>> = {
   Reflector: reflect,
 };
 
-// The first sixty characters of a body were quoted, and the cause quoted what is around the fault:
-// the data of a Secret stood in the log of a controller behind a proxy that cut answers.
+// The message quoted the first sixty characters of a body, and the cause the text around the fault:
+// the data of a Secret was in the log of a controller behind a proxy that cut answers.
 describe.each(Object.entries(BODIES))('%s', (_, body) => {
-  test.each(Object.entries(CALLS))('is told without its data by %s', async (_, call) => {
+  test.each(Object.entries(CALLS))('is reported without its data by %s', async (_, call) => {
     const error = await call(answering(body)).then(
-      () => 'no error', // what is no event for one call is one for another
+      () => 'no error', // some bodies are no error for some calls
       (error: unknown) => error,
     );
     expect(inspect(error, { depth: 8 })).not.toMatch(/c3Vw|Xtc2V|dmFs/);
   });
 
-  test.each(decoders)('is told without its data by the decoder $name', ({ make }) => {
+  test.each(decoders)('is reported without its data by the decoder $name', ({ make }) => {
     const decoder = make({ apiVersion: 'v1', kind: 'Secret' });
     const bytes = new TextEncoder().encode(body);
     const readers = {
@@ -131,12 +134,12 @@ test.each([
   [`${VALUE}${VALUE}${VALUE} and so on`, false],
   ['{"a":1', false],
   ['', false],
-])('words and pages are shown, of other texts how long they are: %j', (text, shown) => {
+])('words and pages are quoted, of other texts only the length: %j', (text, shown) => {
   const what = shown ? JSON.stringify(text) : `${text.length} characters`;
   expect(excerpt(text)).toContain(what);
 });
 
-test('the cause says where the fault is', () => {
+test('the cause has the position of the fault', () => {
   const met = (text: string): unknown => {
     try {
       return JSON.parse(text);
@@ -148,8 +151,8 @@ test('the cause says where the fault is', () => {
   expect(String(met('hunter2'))).toBe('SyntaxError: Unexpected token');
 });
 
-// A body was handed over as the text that it is sent as, and stood in the error.
-test('a text in place of an object is not shown where it may be that of a Secret', async () => {
+// A body was passed as text, and the error quoted it.
+test('a text in place of an object is not quoted, because it may be a Secret', async () => {
   const client = newClient({ transport: answering('{}'), fieldOwner: 'me' });
   const text = '{"stringData":{"password":"hunter2"}}';
   const given = text as unknown as object;

@@ -1,8 +1,7 @@
 /**
- * In a `vm` context, as Jest and vitest's vmThreads make one for each file of tests, `Error` is not
- * the one of Node's core. What ended with Node's own AbortError, because it was told to end, was
- * logged as failed; messages said "Error: " before what they quote; no mistake that Node names was
- * a panic.
+ * In a `vm` context, as Jest and vitest's vmThreads make one for each test file, `Error` is not the
+ * one of Node's core. There an aborted call that ended with Node's AbortError was logged as failed;
+ * messages began with "Error: "; and TypeErrors of Node's core did not count as panics.
  */
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -37,9 +36,7 @@ type Realm = typeof import('capstan/cache') &
   typeof import('../../bindings/base/handle-error.ts') &
   typeof import('../../bindings/base/logger.ts');
 
-/**
- * The package in a context with what it needs of the host's globals, beside an `Error` of its own.
- */
+/** The package in a context with the globals that it needs and its own `Error`. */
 async function otherRealm(): Promise<Realm> {
   const { outputFiles } = await build({
     stdin: {
@@ -79,7 +76,7 @@ describe('the package in another realm than Node’s core', () => {
     expect(new realm.CapstanError('STOPPED', 'x')).not.toBeInstanceOf(Error);
   });
 
-  it('reports nothing of what ends as it was told to, in a runnable and in a reconcile', async () => {
+  it('does not report a runnable or a reconcile that ends with the signal', async () => {
     const ConfigMap = realm.defineResource()({
       group: '',
       version: 'v1',
@@ -118,7 +115,7 @@ describe('the package in another realm than Node’s core', () => {
     expect(said).toEqual([]);
   });
 
-  it('takes a reason that is no error for the end it is, also as a cause', () => {
+  it('recognises an abort by its reason, also if that is no error, and as a cause', () => {
     for (const reason of ['bye', new DOMException('bye'), new Error('bye')]) {
       expect(realm.isAbort(reason, reason)).toBe(true);
       expect(realm.isAbort(new Error('while waiting', { cause: reason }), reason)).toBe(true);
@@ -126,7 +123,7 @@ describe('the package in another realm than Node’s core', () => {
     }
   });
 
-  it('says of errors what it says of its own', () => {
+  it('describes errors of another realm like its own', () => {
     const refused = new AggregateError([
       new Error('refused by ::1'),
       new Error('refused by 127.0.0.1'),
@@ -147,7 +144,7 @@ describe('the package in another realm than Node’s core', () => {
     );
   });
 
-  it('counts what an engine throws for a mistake as a panic', () => {
+  it("counts an engine's error for a mistake as a panic", () => {
     const mistakes = [
       new TypeError('x'),
       new RangeError('x'),

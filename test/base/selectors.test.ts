@@ -1,6 +1,6 @@
 /**
- * Label selectors, in both forms. What the grammar refuses, and with which words, is also compared
- * with a real API server by test/e2e/same-answers.
+ * Label selectors in both forms. test/e2e/same-answers compares the rejected selectors and the
+ * messages with a real API server.
  */
 import { describe, expect, test } from 'vitest';
 import {
@@ -45,12 +45,12 @@ describe('a label selector', () => {
     expect(labelMatcher(selector)(web)).toBe(matches);
   });
 
-  test('takes names of members that every object inherits for ordinary labels', () => {
+  test('treats names of inherited members as ordinary labels', () => {
     expect(labelMatcher('constructor')({})).toBe(false);
     expect(labelMatcher('!toString')({})).toBe(true);
   });
 
-  test('compares integers of 64 bits, and nothing else', () => {
+  test('compares 64-bit integers only', () => {
     const [more, less] = [labelMatcher('a>5'), labelMatcher('a<9223372036854775807')];
     const values = [
       '5',
@@ -66,13 +66,12 @@ describe('a label selector', () => {
     expect([more({}), less({})]).toEqual([false, false]);
   });
 
-  test('that everything matches has no function, so that no object is checked', () => {
+  test('that matches everything compiles to no function, so that no object is checked', () => {
     expect(parseLabelSelector(' ')).toBeUndefined();
     expect(parseLabelSelector('a')).toBeDefined();
   });
 
-  // The client and informers talk to servers, which take text alone: each program that had a
-  // spec.selector wrote its own.
+  // Servers accept only the text form: each program with a spec.selector had to convert it itself.
   test.each<[selector: LabelSelector, text: string]>([
     [{}, ''],
     [{ matchLabels: { app: 'web', tier: '' } }, 'app=web,tier='],
@@ -88,7 +87,7 @@ describe('a label selector', () => {
       },
       'b=1,example.com/c,!d',
     ],
-  ])('%j as text selects the same', (selector, text) => {
+  ])('%j as text selects the same objects', (selector, text) => {
     expect(labelSelectorText(selector)).toBe(text);
     for (const labels of [
       {},
@@ -101,7 +100,7 @@ describe('a label selector', () => {
       expect(labelMatcher(text)(labels)).toBe(labelMatcher(selector)(labels));
   });
 
-  test('of text is that text, and of what the grammar refuses an error', () => {
+  test('that is a text is returned unchanged, and one that the grammar rejects is an error', () => {
     expect(labelSelectorText('a in')).toBe('a in');
     for (const wrong of [
       { app: 'web' },
@@ -133,14 +132,14 @@ describe('a label selector', () => {
       /expected no values, got b/,
     ],
     [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /got "Gt"/],
-    // Members that nobody reads: such a selector selected everything.
+    // Unknown members were ignored: such a selector matched everything.
     [{ app: 'web' }, /got app: did you mean \{ matchLabels: \{ … \} \}\?/],
     [{ matchLabels: { app: 'web' }, matchExpression: [] }, /got matchExpression: did you mean/],
     [[], /got an array of 0: did you mean/],
     [new Map([['app', 'web']]), /got an object of class Map: did you mean/],
     [null, /got null/],
     [7, /got 7/],
-  ])('%j is refused, with the reason', (selector, why) => {
+  ])('%j is rejected with the reason', (selector, why) => {
     const call = () => labelMatcher(selector as string);
     expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
     expect(call).toThrow(why);

@@ -1,6 +1,6 @@
 /**
- * A program that changes an object of a cache got the engine's TypeError, which names a member and
- * no way out. What is reported, logged or rejected with says how to change a copy.
+ * A program that changes a cached object got the engine's TypeError, which names a member and
+ * suggests nothing. Reported, logged and rejected errors now say how to change a copy.
  */
 import { ListWatch, newInformer, SharedIndexInformer } from 'capstan/cache';
 import { createOrPatch, createOrUpdate, Finalizers, finalizer } from 'capstan/client';
@@ -31,7 +31,7 @@ const hinted = expect.objectContaining({
 
 const listOf = (spec: TestObject['spec']): number[] => (spec as { list: number[] }).list;
 
-/** As programs do, in strict mode. */
+/** Mutations in strict mode, as in modules. */
 const changes: Record<string, (object: TestObject) => void> = {
   'sets a member of the metadata': ({ metadata }) => {
     metadata.name = 'other';
@@ -86,7 +86,7 @@ const label = (object: object): never => {
   throw new Error('the object was not read-only');
 };
 
-describe('is told of', () => {
+describe('the explained error reaches', () => {
   async function played(options: Partial<ControllerOptions<TestObject>>) {
     const clock = new FakeClock();
     const logger = new RecordingLogger();
@@ -107,7 +107,7 @@ describe('is told of', () => {
     return { errors, ended: await run, controller, metrics };
   }
 
-  test('a reconcile function, in the log and in the report, and it is a panic still', async () => {
+  test('a reconcile function, the log and the report, and is still a panic', async () => {
     for (const reconcile of [
       (request: Request, { get }: ReconcileContext<TestObject>) => label(get(request) as object),
       async (request: Request, { get }: ReconcileContext<TestObject>) =>
@@ -122,7 +122,7 @@ describe('is told of', () => {
     }
   });
 
-  test('a reconcile function that wraps it in an error of its own', async () => {
+  test('a reconcile function that wraps it in another error', async () => {
     const { errors } = await played({
       reconcile: (request, { get }) => {
         try {
@@ -176,7 +176,7 @@ describe('is told of', () => {
     for (const error of reported) expect([error, (error as Error).cause]).toContainEqual(hinted);
   });
 
-  test('who calls createOrUpdate, createOrPatch and finalizers', async () => {
+  test('the caller of createOrUpdate, createOrPatch and finalizers', async () => {
     const shared = Object.freeze({ metadata: Object.freeze({ name: 'a', namespace: 'default' }) });
     const client = fakeClient();
     const change = (): never => label(shared);
@@ -224,11 +224,11 @@ const said = {
     'can\'t redefine non-configurable property "x"',
   ],
 };
-test.each(Object.entries(said))('is known by what %s says', (_, messages) => {
+test.each(Object.entries(said))('the message of %s is recognised', (_, messages) => {
   for (const message of messages) expect(explained(new TypeError(message))).toEqual(hinted);
 });
 
-test('leaves all other errors as they are, and is said once', () => {
+test('other errors stay as they are, and an error is explained once', () => {
   const twice = explained(new TypeError('"x" is read-only'));
   const circle = new Error('a');
   circle.cause = circle;

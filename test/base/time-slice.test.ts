@@ -1,14 +1,11 @@
-/**
- * Loops that hold the event loop for a slice at most, and look at the clock no more often than
- * their steps are worth.
- */
+/** A time slice ends a loop's turn after 4 ms, and reads the clock rarely while steps are short. */
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../bindings/base/clock.ts';
 import { TimeSlice } from '../../bindings/base/wait.ts';
 
 const SLICE_MS = 4;
 
-/** A clock that counts who looks at it, and steps of so many milliseconds each. */
+/** A clock that counts its reads, and steps that take the given milliseconds. */
 function loop() {
   let now = 0;
   let looks = 0;
@@ -29,7 +26,7 @@ function loop() {
 }
 
 describe('a time slice', () => {
-  test('is over after 4 ms, seen at the very step where steps take long', () => {
+  test('is over after 4 ms, at the exact step if steps are long', () => {
     for (const ms of [0.3, 1, 3.9, 4, 100]) {
       const { step } = loop();
       let steps = 1;
@@ -38,13 +35,13 @@ describe('a time slice', () => {
     }
   });
 
-  test('looks at the clock at each eighth step where steps take microseconds', () => {
+  test('reads the clock at each eighth step if steps take microseconds', () => {
     const { step, looks } = loop();
     for (let i = 0; i < 800; i++) step(0.001);
     expect(looks()).toBeLessThan(110);
   });
 
-  test('is over at most 8 steps late when steps become long without a warning, and at once from then on', () => {
+  test('ends at most 8 steps late when steps suddenly become long', () => {
     const { slice, step } = loop();
     for (let i = 0; i < 1000; i++) step(0.0001);
     slice.start();
@@ -57,7 +54,7 @@ describe('a time slice', () => {
     }
   });
 
-  test('begins anew with start', () => {
+  test('restarts with start', () => {
     const { slice, step } = loop();
     expect([step(2), step(2)]).toEqual([false, true]);
     slice.start();

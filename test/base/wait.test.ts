@@ -1,11 +1,11 @@
-/** bindings/base/wait.ts: listeners of signals, and sleeps that end by them. */
+/** bindings/base/wait.ts: listeners of signals, and sleeps that a signal ends. */
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { onAbort, sleep } from '../../bindings/base/wait.ts';
 import { countListeners } from '../helpers/workqueue/helpers.ts';
 
 describe('onAbort', () => {
-  test('calls once when the signal fires, at once when it has fired, and never without one', () => {
+  test('calls once when the signal fires, at once if it has fired', () => {
     const abort = new AbortController();
     const calls: string[] = [];
     onAbort(abort.signal, () => calls.push('before'));
@@ -22,7 +22,7 @@ describe('onAbort', () => {
 
 describe('sleep', () => {
   test.each(['the time', 'the signal'] as const)(
-    'ends by %s and leaves no timer and no listener behind',
+    'ends by %s and leaves no timer and no listener',
     async (by) => {
       const clock = new FakeClock();
       const abort = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * The program as a shell runs it: what goes where, how it ends, and when. Needs the built package,
- * as `npm test` makes it.
+ * The program as a shell runs it: stdout, stderr, exit code, and when it exits. Needs the built
+ * package (`npm test` builds it).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ const start = (...args: string[]) =>
     timeout: 20_000,
   });
 
-/** More than a pipe holds. */
+/** More than the buffer of a pipe. */
 const crd = {
   kind: 'CustomResourceDefinition',
   metadata: { name: 'bears.acme.io', annotations: { long: 'x'.repeat(1_000_000) } },
@@ -38,9 +38,9 @@ writeFileSync(
 );
 
 describe('capstan crd', () => {
-  // It waited for the server of the module for ever, and the YAML began with what the module had
-  // printed.
-  it('ends with its output, which is YAML alone, whatever a module prints and keeps open', async () => {
+  // It waited for ever for a server that the module had started, and the YAML began with what the
+  // module had printed.
+  it('exits after its output although a module prints and keeps a server open', async () => {
     const child = start('crd', noisy);
     const [stdout, stderr, [code]] = await Promise.all([
       text(child.stdout),
@@ -51,15 +51,15 @@ describe('capstan crd', () => {
     expect(loadYaml(stdout)).toEqual(crd);
   });
 
-  // Node's own words for it are a stack of ten lines.
-  it('says nothing of a reader that has gone, but by its exit code', async () => {
+  // Node's default is a stack trace of ten lines.
+  it('reports a closed pipe only by its exit code', async () => {
     const child = start('crd', noisy);
     child.stdout.once('data', () => child.stdout.destroy());
     const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'listening\nstill loading\n' });
   });
 
-  it('ends with 1 and one line when it fails, whatever a module keeps open', async () => {
+  it('exits with 1 and one line on failure, although a module keeps a server open', async () => {
     const fails = join(place, 'fails.mjs');
     writeFileSync(fails, `import './noisy.mjs'; export const n = 1;`);
     const child = start('crd', fails);

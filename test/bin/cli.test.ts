@@ -1,4 +1,4 @@
-/** What is typed and what comes of it: in this process, on the sources. */
+/** The command line in this process, on the sources: arguments, output and exit code. */
 import {
   chmodSync,
   existsSync,
@@ -51,7 +51,7 @@ async function capstanOn(node: string | undefined, ...args: string[]): Promise<E
 }
 
 describe('the command line', () => {
-  it('writes nothing into a folder with something in it', async () => {
+  it('writes nothing into a folder that is not empty', async () => {
     const folder = at('taken');
     mkdirSync(folder);
     writeFileSync(join(folder, 'notes.txt'), 'mine');
@@ -64,10 +64,10 @@ describe('the command line', () => {
     expect(readdirSync(folder)).toEqual(['notes.txt']);
   });
 
-  it('writes into a new repository, which is named after its folder', async () => {
+  it('writes into a new repository and names the project after its folder', async () => {
     const folder = at('Fox_Den');
     mkdirSync(join(folder, '.git'), { recursive: true });
-    writeFileSync(join(folder, '.DS_Store'), ''); // of the Finder, which looked into it
+    writeFileSync(join(folder, '.DS_Store'), ''); // of the Finder, after it has shown the folder
     const { code, stdout } = await capstan('init', folder);
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -76,10 +76,10 @@ describe('the command line', () => {
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(['.git', 'package.json', 'src']));
   });
 
-  // Paths longer than the system takes, as a full disk would: from deploy/samples on nothing can be
-  // written. What was there before stays.
+  // Paths that are too long for the system, like a full disk: writing fails from deploy/samples on.
+  // Existing files stay.
   it.skipIf(process.platform === 'win32').each([[[]], [['.git']]])(
-    'leaves nothing of half a project beside %j',
+    'leaves no partial project beside %j',
     async (before) => {
       const longest = (process.platform === 'linux' ? 4096 : 1024) - 1;
       const deep = at(`deep ${before.length}`);
@@ -102,7 +102,7 @@ describe('the command line', () => {
     ['fox $(den)', `'fox $(den)'`],
     [`fox's`, `'fox'\\''s'`],
     ['-fox', './-fox'],
-  ])('says how a shell gets into %j', async (name, word) => {
+  ])('prints a cd command that works for %j', async (name, word) => {
     const from = process.cwd();
     mkdirSync(at('shell'), { recursive: true });
     process.chdir(at('shell'));
@@ -114,14 +114,14 @@ describe('the command line', () => {
     }
   });
 
-  // The project was written, and its first command failed with a syntax error of TypeScript.
+  // The project was written, and its first command failed with a syntax error in TypeScript.
   it.each([
     ['20.20.2', '\n  npm run dev\n\nIt needs Node >=22.19, and this is Node 20.20.2.\n'],
     ['22.18.0', '\nIt needs Node >=22.19, and this is Node 22.18.0.\n'],
     ['22.19.0', '\n  npm run dev\n'],
     ['24.0.0', '\n  npm run dev\n'],
     ['100.1.0', '\n  npm run dev\n'],
-  ])('says on Node %s whether the project will run there', async (node, end) => {
+  ])('warns on Node %s if the project does not run there', async (node, end) => {
     const { stdout } = await capstanOn(node, 'init', at(`on-${node}`));
     expect(stdout.endsWith(end), stdout).toBe(true);
   });
@@ -131,7 +131,7 @@ describe('the command line', () => {
     [['init', 'a', 'b'], 'init expected one folder, got a b'],
     [['init', at('new'), '--kind', 'fox'], 'a name in CamelCase such as "Website"'],
     [['init', at('new'), '--group', 'acme'], 'a domain such as "example.com"'],
-    // The project was written, and its definition refused by every API server.
+    // The project was written, and every API server rejected its definition.
     [
       ['init', at('new'), '--group', 'gateway.networking.k8s.io'],
       'a group of your own, as the API server takes',
@@ -175,7 +175,7 @@ describe('the command line', () => {
     [['crd', at('getter.mjs')], 'could not be loaded: not now'],
     [['crd', at('endless.mjs')], 'c.d could not be written as YAML: Maximum call stack'],
     [['launch'], 'expected a command, init or crd, got "launch"'],
-  ])('refuses %j', async (args, why) => {
+  ])('rejects %j', async (args, why) => {
     const { code, stdout, stderr } = await capstan(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(why);
@@ -183,7 +183,7 @@ describe('the command line', () => {
     expect(existsSync(at('new'))).toBe(false);
   });
 
-  it('shows its help and its version', async () => {
+  it('prints its help and its version', async () => {
     expect(await capstan()).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('capstan init <folder>'),
@@ -195,7 +195,7 @@ describe('the command line', () => {
     });
   });
 
-  it('prints the definitions of several modules as documents, in the order of their names', async () => {
+  it('prints the definitions of several modules as documents, sorted by name', async () => {
     const crd = (plural: string) => ({
       kind: 'CustomResourceDefinition',
       metadata: { name: `${plural}.acme.io` },
@@ -220,7 +220,7 @@ describe('the command line', () => {
 
     // `npm run crd` was `capstan crd … > deploy/crd.yaml`: the shell had emptied the file before a
     // module failed.
-    it('writes the file, and leaves it as it is when anything fails', async () => {
+    it('writes the file, and keeps the old one on any failure', async () => {
       writeFileSync(out, 'old');
       expect(await capstan('crd', at('boom.mjs'), '--out', out)).toMatchObject({
         code: 1,
@@ -238,7 +238,7 @@ describe('the command line', () => {
     });
 
     it.skipIf(process.platform === 'win32')(
-      'writes where a link leads, and the link stays',
+      'writes to the target of a link, and the link stays',
       async () => {
         writeFileSync(out, 'old');
         symlinkSync(out, at('link.yaml'));
@@ -250,9 +250,9 @@ describe('the command line', () => {
       },
     );
 
-    // The mode was lost, and a link to a file that was not there yet became that file.
+    // The mode was lost, and a dangling link was replaced by the file.
     it.skipIf(process.platform === 'win32')(
-      'keeps the mode of a file, and follows a link to none yet',
+      'keeps the mode of a file, and writes to the target of a dangling link',
       async () => {
         writeFileSync(out, 'old');
         chmodSync(out, 0o640);
@@ -274,7 +274,7 @@ describe('the command line', () => {
         at('nowhere/crd.yaml'),
         `${at('nowhere/crd.yaml')} could not be written: ENOENT: no such file or directory`,
       ],
-    ])('refuses %s', async (path, why) => {
+    ])('rejects %s', async (path, why) => {
       const { code, stderr } = await capstan('crd', at('bears.mjs'), '--out', path);
       expect({ code, stderr }).toEqual({
         code: 1,
@@ -284,7 +284,7 @@ describe('the command line', () => {
     });
   });
 
-  describe('crd, of several definitions of one name', () => {
+  describe('crd, with several definitions of one name', () => {
     const version = (name: string, host = 'string') => ({
       name,
       served: true,
@@ -307,14 +307,13 @@ describe('the command line', () => {
       return at(name);
     };
 
-    // The last one of the alphabet was printed, and the versions of the others were gone without a
-    // word.
+    // The last one by name was printed, and the versions of the others were lost silently.
     it.each([
       ['between its versions', { a: beta, b: both, c: v1 }, both],
       ['after its versions', { a: beta, b: v1, c: both }, both],
       ['before its versions', { a: both, b: v1, c: beta }, both],
       ['twice', { a: both, b: both }, both],
-    ])('prints the one that has all versions, exported %s', async (when, exported, whole) => {
+    ])('prints the definition with all versions, exported %s', async (when, exported, whole) => {
       const { stdout, stderr } = await capstan('crd', moduleOf(`${when}.mjs`, exported));
       expect({ stderr, documents: loadAllYaml(stdout) }).toEqual({
         stderr: '',
@@ -322,7 +321,7 @@ describe('the command line', () => {
       });
     });
 
-    it('prints how the versions convert, which only the one with all of them says', async () => {
+    it('prints the conversion, which only the definition with all versions has', async () => {
       const whole = { ...both, spec: { ...both.spec, conversion: { strategy: 'None' } } };
       const { stdout } = await capstan('crd', moduleOf('conversion.mjs', { a: whole, b: v1 }));
       expect(loadAllYaml(stdout)).toEqual([whole]);
@@ -348,7 +347,7 @@ describe('the command line', () => {
         { b: of(version('v1beta1'), version('v1')) },
         'v1, v1beta1 and of v1beta1, v1',
       ],
-    ])('refuses them when %s', async (why, one, other, versions) => {
+    ])('rejects them when %s', async (why, one, other, versions) => {
       const paths = [moduleOf(`one ${why}.mjs`, one), moduleOf(`other ${why}.mjs`, other)];
       expect(await capstan('crd', ...paths)).toEqual({
         code: 1,

@@ -1,8 +1,7 @@
 /**
- * A new project, as its author gets it: the package is packed, its command line writes the project,
- * and the project's own scripts run. Its other packages are this repository's, by links; `npm
- * install` from a registry differs by their copies alone. Needs the built package, as `npm test`
- * makes it.
+ * A new project as its author gets it: the package is packed, its command line writes the project,
+ * and the project's own scripts run. Its other packages are links to those of this repository.
+ * Needs the built package (`npm test` builds it).
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +29,7 @@ const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
   version: string;
   devDependencies: Record<string, string>;
 };
-/** Nowhere below the repository, whose configuration would count there. */
+/** Not below the repository, whose configuration files would apply. */
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-init-')));
 const installed = join(place, 'package');
 const project = join(place, 'Fox Den');
@@ -75,7 +74,7 @@ describe('capstan init', () => {
     first = await capstan('init', 'Fox Den', '--kind', 'ArcticFox', '--group', 'den.acme.io');
   });
 
-  it('writes the files that it names, and says what comes next', () => {
+  it('writes the files that it lists, and prints the next steps', () => {
     expect(first).toMatchObject({ code: 0, stderr: '' });
     const written = filesIn(project);
     expect(written).toEqual([
@@ -101,14 +100,15 @@ describe('capstan init', () => {
     );
   });
 
-  // Its file system, which reads out of archives, calls the parent of every entry "."
-  // (Plug'n'Play): the template's own folder was read as a file, EISDIR.
-  it('writes the same where Yarn keeps the package', async () => {
+  // Yarn's Plug'n'Play reads from zip archives and returns "." as the parent of every entry: the
+  // template's folder was read as a file, EISDIR.
+  it("writes the same project with Yarn's Plug'n'Play", async () => {
     const yarn = `import promises from 'node:fs/promises';
       import { syncBuiltinESMExports } from 'node:module';
       const { readdir } = promises;
-      const told = (entry) => typeof entry === 'string' ? entry : Object.assign(entry, { parentPath: '.' });
-      promises.readdir = async (...args) => (await readdir(...args)).map(told);
+      const asYarn = (entry) =>
+        typeof entry === 'string' ? entry : Object.assign(entry, { parentPath: '.' });
+      promises.readdir = async (...args) => (await readdir(...args)).map(asYarn);
       syncBuiltinESMExports();`;
     const program = [
       '--import',
@@ -123,7 +123,7 @@ describe('capstan init', () => {
     expect(filesIn(join(place, 'yarn'))).toEqual(filesIn(project));
   });
 
-  it('names everything by the kind, the group and the folder', () => {
+  it('uses the given kind, group and folder in all names', () => {
     const all = filesIn(project)
       .map((path) => `${path}\n${textOf(path)}`)
       .join('\n');
@@ -139,7 +139,7 @@ describe('capstan init', () => {
     });
   });
 
-  it('writes manifests that are Kubernetes objects', () => {
+  it('writes manifests that are valid Kubernetes objects', () => {
     const kinds = ['deploy/rbac.yaml', 'deploy/workload.yaml', 'deploy/samples/arcticfox.yaml'].map(
       (path) => loadAllYaml(textOf(path)).map((object: { kind: string }) => object.kind),
     );
@@ -150,10 +150,10 @@ describe('capstan init', () => {
     ]);
   });
 
-  describe('the project, installed', () => {
+  describe('the installed project', () => {
     beforeAll(() => linkPackages(project, installed));
 
-    it('passes its own tests', { timeout: 60_000 }, async () => {
+    it('passes its tests', { timeout: 60_000 }, async () => {
       const { code, stdout, stderr } = await node(
         project,
         'node_modules/vitest/vitest.mjs',
@@ -164,7 +164,7 @@ describe('capstan init', () => {
       expect(stdout).toMatch(/Tests +7 passed \(7\)/);
     });
 
-    it('passes its own type check', { timeout: 60_000 }, async () => {
+    it('passes its type check', { timeout: 60_000 }, async () => {
       expect(await node(project, 'node_modules/typescript/bin/tsc')).toEqual({
         code: 0,
         stdout: '',
@@ -172,7 +172,7 @@ describe('capstan init', () => {
       });
     });
 
-    it('has the definition that `npm run crd` writes', async () => {
+    it('contains the definition that `npm run crd` writes', async () => {
       const written = textOf('deploy/crd.yaml');
       rmSync(join(project, 'deploy/crd.yaml'));
       const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { crd: string } };
@@ -185,7 +185,7 @@ describe('capstan init', () => {
       expect(textOf('deploy/crd.yaml')).toBe(written);
     });
 
-    it('starts, leads, converges, and gives the lease away at the end', {
+    it('starts, leads, reconciles, and releases the lease at the end', {
       timeout: 60_000,
     }, async () => {
       const server = await ApiServer.start();

@@ -1,11 +1,11 @@
-/** What is printed is read back by an independent parser, that of client-node. */
+/** bin/yaml.ts: an independent parser, that of client-node, reads the YAML back. */
 import { loadYaml } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { yamlOf } from '../../bin/yaml.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 
 describe('data as YAML', () => {
-  it('is written as kubectl writes it: blocks, lists as deep as their key', () => {
+  it('has block style and lists at the indent of their key, as kubectl prints', () => {
     const value = {
       kind: 'A',
       spec: { names: ['a', 'b'], rules: [{ verbs: ['get'], apiGroups: [] }], empty: {} },
@@ -23,7 +23,7 @@ spec:
 `);
   });
 
-  // YAML 1.1 takes some of them for the end of a line, and refuses the others.
+  // YAML 1.1 reads some of these characters as line ends, and forbids the others.
   it('has no character that only JSON allows in a string', () => {
     const text = 'a\u007fb\u0085c\u0099d\u2028e\ufefff';
     expect(yamlOf(text)).toBe('"a\\u007fb\\u0085c\\u0099d\\u2028e\\ufefff"\n');
@@ -85,7 +85,7 @@ spec:
     expect(loadYaml(yamlOf(value))).toEqual(value);
   });
 
-  it('leaves members out that are undefined, and keeps null, numbers and booleans', () => {
+  it('omits undefined members, and keeps null, numbers and booleans', () => {
     expect(loadYaml(yamlOf({ a: undefined, b: null, c: -1.5e-7, d: false, e: [0, 1e21] }))).toEqual(
       {
         b: null,
@@ -96,15 +96,14 @@ spec:
     );
   });
 
-  // A copy by JSON.parse was made first. V8 from 13.6 (Node 24 and 26) takes a name that is one
-  // escape for a backslash, where an object of the same names but for that had a backslash there:
-  // JSON.parse('{"t":1,"\\\\":2}') makes JSON.parse('{"t":1,"\\n":2}') wrong.
-  it('keeps a name that is an escape in JSON apart from a backslash', () => {
+  // The data was first copied by JSON.parse. V8 from 13.6 (Node 24 and 26) confuses names that are
+  // one escape: after JSON.parse('{"t":1,"\\\\":2}'), JSON.parse('{"t":1,"\\n":2}') is wrong.
+  it('distinguishes a name with an escape in JSON from a backslash', () => {
     for (const name of ['\\', '\n', '\t', '"'])
       expect(loadYaml(yamlOf({ t: 1, [name]: 2 }))).toEqual({ t: 1, [name]: 2 });
   });
 
-  it('is read back as it was, whatever it was', () => {
+  it('is read back unchanged for random data', () => {
     const seed = testSeed();
     console.log(`CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);

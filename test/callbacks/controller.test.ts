@@ -1,7 +1,7 @@
 /**
- * Each function of a user's that a controller and its informers call, misbehaving in each way: the
- * objects are reconciled all the same, and no rejection is left behind. Where a function that
- * always fails is the only way to a request, its row says so.
+ * Calls each user function of a controller and its informers with each misbehaviour: all objects
+ * are still reconciled, and no rejection is unhandled. If the function is the only way to a request
+ * and always fails, its row says so.
  */
 import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import {
@@ -41,10 +41,12 @@ interface Plan {
 }
 
 interface Row {
-  /** As in handed-in.ts. */
+  /** The names of handed-in.ts. */
   readonly name: string;
   plan(bad: Bad, clock: FakeClock): Plan;
-  /** Ways in which nothing is reconciled while they last, as the function is what leads to it. */
+  /**
+   * Misbehaviours during which nothing is reconciled, because requests come through the function.
+   */
   readonly never?: readonly Way[];
 }
 
@@ -85,7 +87,7 @@ const withLimiter = (method: 'when' | 'forget' | 'numRequeues', bad: Bad): Plan 
   };
   let started = false;
   const failing = bad(good[method] as (item: Request) => never);
-  // The start asks a limiter once, and fails where it throws for a request.
+  // The start calls a limiter once, and fails if it throws for a request.
   const method1 = (item: Request): never => {
     if (!started && method === 'numRequeues') {
       started = true;
@@ -244,7 +246,7 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
           ...source,
         } as KindSourceOptions<TestObject>),
       ],
-      // Each fails once, so that limiters are asked.
+      // The first reconcile of each object fails, so that the limiter is called.
       reconcile: ({ name }) => {
         if (!failed.has(name)) {
           failed.add(name);
@@ -275,7 +277,7 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     }
     stop.abort();
     const shutdown = factory.shutdown();
-    await clock.run(30_000); // what never settles is waited for a while
+    await clock.run(30_000); // long enough for calls that never settle to be given up
     await Promise.all([run, shutdown]);
     expect(clock.timers()).toBe(0);
     reported.length = 0;

@@ -1,20 +1,20 @@
 /**
- * Finds every function that a program can hand in, in the types of the sources: parameters of what
- * the entry points export, and the members of the interfaces that these take, all the way down.
- * `Type.member` names a member, `name(parameter)` a parameter.
+ * Finds every function that a program can pass to the package, in the types of the sources:
+ * parameters of exported functions and constructors, and members of the interfaces that they take,
+ * recursively. `Type.member` names a member, `name(parameter)` a parameter.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseAst } from 'rolldown/parseAst';
 
-/** The part of the syntax tree that is read here. */
+/** The members of a syntax tree node that are read. */
 interface Node {
   readonly type: string;
   readonly [member: string]: unknown;
 }
 
 const ROOT = fileURLToPath(new URL('../../bindings/', import.meta.url));
-/** Not handed in: given by us, though their types are interfaces. */
+/** Interfaces whose instances the package provides. */
 const OURS =
   /^(Abort|Array|Map|Set|WeakMap|Promise|Readonly|Record|Partial|Pick|Omit|Required|NoInfer|Iterable|AsyncIterable|Uint8Array)/;
 
@@ -25,7 +25,7 @@ const nameOf = (node: unknown): string => {
   const { name, value } = (node ?? {}) as { name?: unknown; value?: unknown };
   return typeof name === 'string' ? name : typeof value === 'string' ? value : '';
 };
-/** `: T` as T. */
+/** The type T of `: T`. */
 const typeOf = (annotation: unknown): Node | undefined =>
   isNode(annotation) ? ((annotation.typeAnnotation as Node) ?? undefined) : undefined;
 
@@ -76,14 +76,14 @@ function exported(): string[] {
   return names;
 }
 
-/** Every function that can be handed in, sorted. */
+/** Every function that a program can pass, sorted. */
 export function handedIn(): string[] {
   const { types, values } = declarations();
   const found = new Set<string>();
   const visited = new Set<string>();
   const given = new Set<string>();
 
-  /** A type in a place where a program gives the value. */
+  /** Visits a type whose value the program passes. */
   const visit = (type: Node | undefined, name: string): void => {
     if (type === undefined) return;
     switch (type.type) {
@@ -128,7 +128,7 @@ export function handedIn(): string[] {
   const visitNamed = (name: string, at: string): void => {
     for (const declared of types.get(name) ?? []) {
       if (declared.type === 'TSTypeAliasDeclaration') {
-        // A function type is named by where it is taken, any other by its own name.
+        // A function type is named by the parameter or member, any other type by its own name.
         const type = declared.typeAnnotation as Node;
         const isFunction = type.type === 'TSFunctionType';
         if (!isFunction && visited.has(name)) continue;
@@ -147,7 +147,7 @@ export function handedIn(): string[] {
     }
   };
 
-  /** A type that we give: its methods take what a program hands in. */
+  /** Visits a type whose value the package provides: its methods take functions of the program. */
   const visitGiven = (type: Node | undefined): void => {
     if (type === undefined) return;
     for (const each of [

@@ -1,7 +1,7 @@
 /**
- * Each function of a user's that an informer calls, misbehaving in each way: the cache follows the
- * server, another handler is told of everything, the informer ends when it is stopped, and no
- * rejection is left behind.
+ * Calls each user function of an informer with each misbehaviour: the cache follows the server,
+ * another handler gets all notifications, the informer stops when told to, and no rejection is
+ * unhandled.
  */
 import {
   FilteringResourceEventHandler,
@@ -29,10 +29,10 @@ interface Plan {
 }
 
 interface Row {
-  /** As in handed-in.ts. */
+  /** The names of handed-in.ts. */
   readonly name: string;
   plan(bad: Bad): Plan;
-  /** Ways in which the informer has nothing while they last. */
+  /** Misbehaviours during which the informer has no objects. */
   readonly never?: readonly Way[];
 }
 
@@ -107,7 +107,7 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
-  test.each(WAYS)('that %s costs nobody else anything', async (way) => {
+  test.each(WAYS)('that %s affects nothing else', async (way) => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const calls: { called: number }[] = [];
@@ -136,7 +136,8 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     server.put('gone');
     const run = informer.run();
     await clock.settle();
-    server.closeWatches(new Error('cut')); // a failure, for those who are told of failures
+    // a failure, for the functions that are called on failures
+    server.closeWatches(new Error('cut'));
     await clock.run(40_000);
     server.put('b');
     server.put('a');

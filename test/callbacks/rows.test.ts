@@ -1,6 +1,7 @@
 /**
- * The table of functions cannot rot: every function that can be handed in has one row, every row
- * its functions and tests, the rows of the two matrices are rows of the table, and the page is it.
+ * Checks the table of user functions: every function in the types has one row, every row names
+ * existing functions and tests, the two matrix tests have rows, and docs/callbacks.md is generated
+ * from the table.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,13 +12,13 @@ import { page } from './table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const rows = SECTIONS.flatMap(([, all]) => all);
-/** Without what a function answers with, where that is a function itself. */
+/** The name without the function that the named one returns. */
 const found = handedIn().filter((name) => !name.endsWith('()'));
 
 const stands = (pattern: string, name: string): boolean =>
   pattern.endsWith('.*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 
-test('every function that the types let a program hand in has one row', () => {
+test('every function that a program can pass has one row', () => {
   const patterns = [...rows.flatMap(({ functions }) => functions), ...OURS];
   const times = (name: string): number =>
     patterns.filter((pattern) => stands(pattern, name)).length;
@@ -26,7 +27,7 @@ test('every function that the types let a program hand in has one row', () => {
   expect(found.filter((name) => times(name) > 1)).toEqual([]);
 });
 
-test('every function of a row is in the types', () => {
+test('every function of a row exists in the types', () => {
   const patterns = [...rows.flatMap(({ functions }) => functions), ...OURS];
   const isThere = (pattern: string): boolean => found.some((name) => stands(pattern, name));
   expect(patterns.filter((pattern) => !isThere(pattern))).toEqual([]);
@@ -39,7 +40,7 @@ test('every test that a row names exists', () => {
 });
 
 test.each(['callbacks/controller.test.ts', 'callbacks/informer.test.ts'])(
-  'what %s calls is in the rows that name it, and they name nothing that it does not call',
+  'the rows that name %s are those of the functions it calls',
   (file) => {
     const text = readFileSync(`${root}/test/${file}`, 'utf8');
     const called = [...text.matchAll(/name: '([A-Za-z]+[.(][^']+|IndexSpec)'/g)].map(
@@ -61,6 +62,6 @@ test.each(['callbacks/controller.test.ts', 'callbacks/informer.test.ts'])(
 );
 
 // `npx vitest run test/callbacks -u` writes it.
-test('docs/callbacks.md is the table', async () => {
+test('docs/callbacks.md is generated from the table', async () => {
   await expect(page()).toMatchFileSnapshot(`${root}/docs/callbacks.md`);
 });

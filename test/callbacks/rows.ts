@@ -1,18 +1,18 @@
 /**
- * The table of the functions that a program hands in, and what becomes of it when they misbehave.
- * docs/callbacks.md is written from it, and rows.test.ts holds that every function which
- * handed-in.ts finds in the types has a row, and that every test which a row names exists.
+ * The table of user functions and of what happens when they misbehave. docs/callbacks.md is
+ * generated from it; rows.test.ts checks that every function that handed-in.ts finds has a row, and
+ * that every test that a row names exists.
  */
 
 export interface Row {
-  /** As handed-in.ts names them; `Type.*` stands for all members of a type. */
+  /** The names of handed-in.ts; `Type.*` stands for all members of a type. */
   readonly functions: readonly string[];
-  /** What a reader knows them as. */
+  /** The name in the documentation. */
   readonly what: string;
   readonly throws: string;
-  /** An answer of the wrong type, and a promise where none is expected. */
+  /** A result of the wrong type, and a promise where none is expected. */
   readonly rubbish: string;
-  /** Calls that come from within, and the end of what it runs in. */
+  /** Re-entrant calls, and a call that ends the caller. */
   readonly within: string;
   /** Files under test/. */
   readonly tests: readonly string[];
@@ -566,7 +566,7 @@ export const PARTS: readonly Row[] = [
   },
 ];
 
-/** Types of ours that the search meets as well: a program gets them and gives none. */
+/** Types that the search finds although the package provides their values. */
 export const OURS: readonly string[] = [
   'AccessOptions.wallTime',
   'Budget(trim)',

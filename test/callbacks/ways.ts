@@ -1,10 +1,10 @@
-/** The ways in which a function that a program hands in misbehaves. */
+/** The ways in which a user function misbehaves. */
 
-/** What it may do to what runs it. */
+/** What the function may do to its caller. */
 export interface World {
-  /** Reads and adds to what runs it, from within. */
+  /** Calls its caller's methods re-entrantly. */
   callBack(): void;
-  /** Ends what runs it, from within. */
+  /** Ends its caller. */
   end(): void;
 }
 
@@ -21,7 +21,7 @@ export type Way = (typeof WAYS)[number];
 
 type Func = (...args: never[]) => unknown;
 
-/** The function, misbehaving; `called` counts the calls that did. */
+/** Wraps a function so that it misbehaves; `called` counts the misbehaving calls. */
 export function misbehaving<F extends Func>(
   good: F,
   way: Way,

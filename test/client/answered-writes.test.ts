@@ -1,8 +1,7 @@
 /**
- * Story: in Go an empty list and none are the same, and a spec is compared after defaulting by
- * hand. Ports of such controllers set `externalIPs: []` or a spec without defaults at each
- * reconcile; each was an update, on a real server often a new generation, and so an event and the
- * next reconcile.
+ * Story: in Go an empty list and none are the same, and ports compare a spec after defaulting by
+ * hand. Such controllers set `externalIPs: []` or a spec without defaults at each reconcile; each
+ * was an update, on a real server often a new generation, and so an event and the next reconcile.
  */
 import { defineResource } from 'capstan/cache';
 import {
@@ -78,7 +77,7 @@ describe.each([
     }
   });
 
-  test('takes a part that was sent before for no change, beside what the server filled in', async () => {
+  test('skips a part that was sent before, although the server set other fields', async () => {
     const { client, writes } = await deployments();
     const turn = () =>
       bring(client, Services, at('web'), (service) => {
@@ -101,7 +100,7 @@ describe.each([
     expect(writes()).toBe(1);
   });
 
-  test('an object that is given anew, without what the server sets, is sent once', async () => {
+  test("an object that is built anew, without the server's fields, is sent once", async () => {
     const { client, writes } = await deployments();
     const turn = () =>
       bring(client, Deployments, at('web'), ({ status }) => ({
@@ -114,7 +113,7 @@ describe.each([
     expect(writes()).toBe(1);
   });
 
-  test('what is really different is sent', async () => {
+  test('a real difference is sent', async () => {
     const { client, writes, set } = await deployments();
     await set();
     const limit = async () => {
@@ -123,7 +122,7 @@ describe.each([
     };
     expect((await set(web('2'))).result).toBe('updated');
     expect(await limit()).toBe('2');
-    // back to what was answered before the last one
+    // back to the answer before the last one
     expect((await set()).result).toBe('updated');
     expect(await limit()).toBe('1');
     expect((await set()).result).toBe('unchanged');
@@ -132,7 +131,7 @@ describe.each([
     expect(writes()).toBe(5);
   });
 
-  test('what others changed is set right, in the place of a default too', async () => {
+  test('changes of others are reverted, also to a default', async () => {
     const { client, writes, set } = await deployments();
     await set();
     for (const spec of [
@@ -150,7 +149,7 @@ describe.each([
     expect(spec).not.toHaveProperty('minReadySeconds');
   });
 
-  test('changes of the status and of annotations by others cost nothing', async () => {
+  test('changes of the status and of annotations by others cause no write', async () => {
     const { client, writes, set } = await deployments();
     await set();
     await client.status().patch(Deployments, at('web'), {
@@ -166,7 +165,7 @@ describe.each([
     expect(writes()).toBe(before);
   });
 
-  test('an object that was deleted and made by others is another one', async () => {
+  test('an object that others deleted and recreated is a new one', async () => {
     const { client, writes, set } = await deployments();
     await set();
     const { metadata, spec } = await client.get(Deployments, at('web'));
@@ -179,7 +178,7 @@ describe.each([
     expect(writes() - before).toBe(1);
   });
 
-  test('a process that begins anew sends the state once, and then no more', async () => {
+  test('a new process sends the state once, and then not again', async () => {
     const { transport, writes, set } = await deployments();
     await set();
     const restarted = newClient({ transport });
@@ -189,7 +188,7 @@ describe.each([
     expect([results, writes() - before]).toEqual([['unchanged', 'unchanged', 'unchanged'], 1]);
   });
 
-  test('several places that bring the same object about each send once', async () => {
+  test('several callers that write the same object send each state once', async () => {
     const { client, writes } = await deployments();
     const turn = (change: object) =>
       bring(client, Services, at('web'), (draft) => {
@@ -203,14 +202,14 @@ describe.each([
     expect(writes()).toBeLessThanOrEqual(3);
   });
 
-  test('wrappers of a client share what it remembers, also those that are made each time', async () => {
+  test('wrappers of a client share its record, also those made for each call', async () => {
     const { client, writes, set } = await deployments();
     await set(web(), withFieldOwner(client, 'me'));
     expect((await set(web(), withFieldOwner(client, 'me'))).result).toBe('unchanged');
     expect((await set(web(), withInterceptors(client, {}))).result).toBe('unchanged');
     expect((await set()).result).toBe('unchanged');
     expect(writes()).toBe(1);
-    // a dry run has stored nothing, and is not taken for what is there
+    // a dry run stores nothing, and is not recorded
     expect((await set(web('3'), newDryRunClient(client))).result).toBe('updated');
     expect((await set(web('3'))).result).toBe('updated');
   });
@@ -232,7 +231,7 @@ describe.each([
   });
 });
 
-test('createOrPatch takes null for no member, and sends a status that the server changes once', async () => {
+test('createOrPatch treats null as absent, and sends a changed status once', async () => {
   const { client, requests } = await live();
   const turn = () =>
     createOrPatch(client, Deployments, at('web'), (draft) => {
@@ -247,10 +246,10 @@ test('createOrPatch takes null for no member, and sends a status that the server
   ]);
 });
 
-describe('what is remembered', () => {
+describe('the record of answered writes', () => {
   const object = (spec: object, uid = 'u') => ({ metadata: { uid, name: 'a' }, spec });
 
-  test('is bounded, and what was used last is kept', () => {
+  test('is bounded, and keeps the most recently used', () => {
     const writes = new AnsweredWrites(new FakeClock(), 2000);
     const known = (key: string) =>
       writes.changesNothing(key, object({ a: 1 }), object({ a: 1, b: [] }));
@@ -260,7 +259,7 @@ describe('what is remembered', () => {
     for (let i = 0; i < 8; i++) writes.note(`n${i}`, object({ a: 1, b: [] }), object({ a: 1 }));
     expect([known('a'), known('b'), known('n7')]).toEqual([true, false, true]);
     expect(writes.size).toBeLessThanOrEqual(2000);
-    // one that is too large alone is not kept, and takes nothing with it
+    // one that is too large alone is not kept, and evicts nothing
     for (let i = 0; i < 100; i++)
       writes.note('a', object({ a: 1, b: Array(i).fill({}) }), object({ a: 1 }));
     expect(writes.size).toBeLessThanOrEqual(2000);
@@ -277,14 +276,14 @@ describe('what is remembered', () => {
     expect(known()).toBe(false);
   });
 
-  test('is nothing where the answer is what was sent', () => {
+  test('is empty if the answer equals the request', () => {
     const writes = new AnsweredWrites(new FakeClock());
     writes.note('a', object({ a: [{}], b: { c: 1 } }), object({ b: { c: 1 }, a: [{}] }));
     expect(writes.size).toBe(0);
   });
 
-  // Elements are compared in their places; where a server sorts a list, a draft of one element
-  // from each of two states is a new one.
+  // Elements are compared by index; if a server sorts a list, a draft with one element from each of
+  // two states is a new one.
   test('does not mix the elements of a list that the server sorted', () => {
     const writes = new AnsweredWrites(new FakeClock());
     for (const of of [
@@ -301,7 +300,7 @@ describe('what is remembered', () => {
     }
   });
 
-  test('tells empty, none, null and false apart unless they were sent before', () => {
+  test('distinguishes empty, absent, null and false unless they were sent before', () => {
     const writes = new AnsweredWrites(new FakeClock());
     const values = [[], {}, null, '', 0, false, undefined];
     for (const sent of values) {
@@ -314,7 +313,7 @@ describe('what is remembered', () => {
   });
 });
 
-test('a config map as large as may be is compared, and takes little', async () => {
+test('compares a ConfigMap of the largest size in little memory', async () => {
   const { client, requests } = await live();
   const data = { page: 'x'.repeat(1_000_000) };
   const ConfigMaps = define('', 'ConfigMap', 'configmaps');

@@ -1,5 +1,5 @@
 /**
- * Answers with a code of success that are not what was asked for: each is an error, to each verb.
+ * Answers with a success code that are not the requested object: each is an error, for each verb.
  */
 import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { type Client, newClient, newNamespacedClient, withInterceptors } from 'capstan/client';
@@ -13,7 +13,7 @@ import {
   widget,
 } from '../helpers/client/fixtures.ts';
 
-/** A server, or what stands before one, that gives each request the same answer. */
+/** A server, or a proxy in front of one, that gives each request the same answer. */
 function answering(text: string | object): { transport: Transport; methods: string[] } {
   const methods: string[] = [];
   const body = typeof text === 'string' ? text : JSON.stringify(text);
@@ -38,8 +38,8 @@ const head = { apiVersion: 'v1', kind: 'ConfigMap' };
 const right = { ...head, metadata: { namespace: 'default', name: 'a', uid: 'u' } };
 const success = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
 
-// A gateway answered 200 with {"kind":"Status","status":"Success"}, and `create` resolved with that
-// as if it were the object that had been made.
+// A gateway answered 200 with {"kind":"Status","status":"Success"}, and `create` resolved with it
+// as if it were the created object.
 const WRONG: [string, object][] = [
   ['a Status of success', success],
   ['another kind', { ...right, kind: 'Secret' }],
@@ -81,7 +81,7 @@ const CLIENTS: Record<string, (transport: Transport) => Client> = {
 
 describe.each(Object.entries(CLIENTS))('to a client that is %s', (_, clientOf) => {
   describe.each(Object.entries(VERBS))('%s', (verb, call) => {
-    test.each(WRONG)('takes %s for an error', async (what, answer) => {
+    test.each(WRONG)('rejects %s', async (what, answer) => {
       const { transport } = answering(answer);
       const error = await call(clientOf(transport)).catch((error: Error) => error as Error);
       expect(error).toMatchObject({ code: 'DECODE' });
@@ -94,7 +94,7 @@ describe.each(Object.entries(CLIENTS))('to a client that is %s', (_, clientOf) =
         expect((error as Error).message).toContain('carried out is not known');
     });
 
-    test('takes the object, also without its kind, as Go does', async () => {
+    test('accepts the object, also without its kind, as Go does', async () => {
       expect(await call(clientOf(answering(right).transport))).toEqual(right);
       const { metadata } = right;
       expect(await call(clientOf(answering({ metadata }).transport))).toEqual(right);
@@ -108,14 +108,14 @@ describe('other answers', () => {
   const list = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: {} };
   const elsewhere = { ...right, metadata: { ...right.metadata, namespace: 'other' } };
 
-  test('a name that the server makes begins as it was asked to', async () => {
+  test('a generated name must begin with generateName', async () => {
     const made = { ...right, metadata: { ...right.metadata, name: 'a-x7k2p' } };
     const { name: _, ...metadata } = { ...right.metadata, generateName: 'a-' };
     expect(await client(made).create(ConfigMaps, { metadata })).toEqual(made);
     await expect(client(right).create(ConfigMaps, { metadata })).rejects.toMatchObject({
       code: 'DECODE',
     });
-    // a long one is cut to leave five characters
+    // a long generateName is cut to leave five characters
     const long = { ...right, metadata: { ...right.metadata, name: `${'a'.repeat(58)}x7k2p` } };
     const cut = { ...metadata, generateName: `${'a'.repeat(70)}-` };
     expect(await client(long).create(ConfigMaps, { metadata: cut })).toEqual(long);
@@ -124,8 +124,8 @@ describe('other answers', () => {
     });
   });
 
-  // `create` asked for a name, which no program gives a review, and looked for one in the answer.
-  test('a review needs no name, nor metadata, and may be answered without one', async () => {
+  // `create` required a name, which a review does not have, and looked for one in the answer.
+  test('a review needs no name or metadata, and may be answered without', async () => {
     const review = <T extends object>(kind: string) =>
       defineResource<T>()({
         group: 'authorization.k8s.io',
@@ -152,12 +152,12 @@ describe('other answers', () => {
     await expect(client(right).create(ConfigMaps, { metadata })).rejects.toThrow('generateName');
   });
 
-  test('what has no namespace is known by its name', async () => {
+  test('an object without a namespace is recognised by its name', async () => {
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } };
     expect(await client(namespace).get(Namespaces, { name: 'a' })).toEqual(namespace);
   });
 
-  test('a deletion is answered with a Status or the object', async () => {
+  test('a deletion may be answered with a Status or the object', async () => {
     await client(success).delete(ConfigMaps, key);
     await client(right).delete(ConfigMaps, key);
     for (const answer of [{}, { ...right, kind: 'Secret' }, list])
@@ -170,7 +170,7 @@ describe('other answers', () => {
     );
   });
 
-  test('a deletion of many is answered with a Status or their list', async () => {
+  test('a deletion of many may be answered with a Status or their list', async () => {
     const all = { namespace: 'default' };
     await client(success).deleteAllOf(ConfigMaps, all);
     await client({ ...list, items: [right] }).deleteAllOf(ConfigMaps, all);
@@ -213,18 +213,18 @@ describe('other answers', () => {
     else await expect(listed).rejects.toMatchObject({ code: 'DECODE' });
   });
 
-  test('an item that is none is named by its place', async () => {
+  test('an item that is not an object is reported with its index', async () => {
     const answer = { ...list, items: [right, null] };
     await expect(client(answer).list(ConfigMaps)).rejects.toThrow('items[1] null');
   });
 
-  test('a list of custom objects may be called otherwise, in its group', async () => {
+  test('a list of custom objects may have another kind in its group', async () => {
     const named = (apiVersion: string) => ({ apiVersion, kind: 'WidgetCollection', items: [] });
     expect((await client(named('example.com/v1')).list(Widgets)).items).toEqual([]);
     await expect(client(named('v1')).list(Widgets)).rejects.toMatchObject({ code: 'DECODE' });
   });
 
-  test('a subresource answers with kinds of its own, and with no Status but to a creation', async () => {
+  test('a subresource may answer with its own kinds, with Status only to a create', async () => {
     const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: right.metadata };
     const review = { apiVersion: 'v1', kind: 'Review', status: {} };
     const merge = { type: 'merge', body: {} } as const;
@@ -248,7 +248,7 @@ describe('other answers', () => {
       await expect(call()).rejects.toMatchObject({ code: 'DECODE' });
   });
 
-  test('what a client has written is told to its cache once the answer is known', async () => {
+  test('a client reports a write to its cache when the answer is known', async () => {
     const { transport } = answering({ ...right, kind: 'Secret' });
     const cache = newSharedInformerFactory(transport);
     const told: object[] = [];

@@ -1,7 +1,4 @@
-/**
- * The client that reads from caches: what it asks of the server and what not, and what its lists
- * select.
- */
+/** The client that reads from caches: which requests it sends, and what its lists select. */
 import { defineResource, newSharedInformerFactory, type Resource } from 'capstan/cache';
 import {
   type Client,
@@ -25,10 +22,7 @@ import {
   widget,
 } from '../helpers/client/fixtures.ts';
 
-/**
- * Requests for objects and lists that are not those of an informer, nor of who asks whether there
- * can be one.
- */
+/** Requests other than those of informers and access checks for them. */
 const reads = (requests: Parameters<typeof lines>[0]) =>
   requests.filter(
     ({ method, path, query }) =>
@@ -39,7 +33,7 @@ const names = (items: readonly { metadata: { name?: string } }[]) =>
   items.map(({ metadata }) => metadata.name).sort();
 
 describe('a cached read', () => {
-  test('makes, starts and awaits the informer of its resource at first, and asks nothing afterwards', async () => {
+  test('starts the informer of its resource at first, and then sends no request', async () => {
     const { client, requests, factory } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     expect(factory.has(ConfigMaps)).toBe(false);
@@ -52,7 +46,7 @@ describe('a cached read', () => {
     expect(reads(requests)).toEqual([]);
   });
 
-  test('is shared with everybody, and read-only', async () => {
+  test('returns the shared, read-only object', async () => {
     const { client, factory } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const got = await client.get(ConfigMaps, at('a'));
@@ -62,7 +56,7 @@ describe('a cached read', () => {
     }).toThrow(TypeError);
   });
 
-  test('is not found as on the server', async () => {
+  test('rejects with NotFound as on the server', async () => {
     const { client, requests } = await cached();
     await client.create(ConfigMaps, configMap('a'));
     const error = await client.get(ConfigMaps, at('b')).catch((failure: unknown) => failure);
@@ -76,7 +70,7 @@ describe('a cached read', () => {
     expect(reads(requests)).toHaveLength(1);
   });
 
-  test('asks the server where it is told to, where a version is named, and for resources that are not cached', async () => {
+  test('goes to the server for live, a version, and resources that are not cached', async () => {
     const { client, requests, factory } = await cached({ disableFor: [Widgets] });
     await client.create(ConfigMaps, configMap('a'));
     await client.create(Widgets, widget('w'));
@@ -96,7 +90,7 @@ describe('a cached read', () => {
     expect(factory.has(Widgets)).toBe(false);
   });
 
-  test('takes a reconcile request for a resource without namespaces', async () => {
+  test('accepts a reconcile request for a resource without namespaces', async () => {
     const { client } = await cached();
     await client.create(Namespaces, { metadata: { name: 'team' } });
     expect((await client.get(Namespaces, { namespace: '', name: 'team' })).metadata.name).toBe(
@@ -107,7 +101,7 @@ describe('a cached read', () => {
     ).toBe('team');
   });
 
-  test('refuses a key that is no key, though the cache would have something under it', async () => {
+  test('rejects an invalid key, although the cache has an entry under it', async () => {
     const { client } = await cached();
     await client.create(ConfigMaps, configMap('a'));
     await client.get(ConfigMaps, at('a'));
@@ -122,7 +116,7 @@ describe('a cached read', () => {
       });
   });
 
-  test('adds the indices of another definition of the same resource to the same informer', async () => {
+  test('adds the indices of another definition of the resource to its informer', async () => {
     const { client, factory } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1', author: 'me' }));
     await client.list(ConfigMaps);
@@ -135,7 +129,7 @@ describe('a cached read', () => {
     expect(factory.informerFor(ByAuthor)).toBe(factory.informerFor(ConfigMaps));
   });
 
-  test('goes on with a new informer when the old one was removed, and ends with the factory', async () => {
+  test('uses a new informer if the old one was removed, and ends with the factory', async () => {
     const { client, factory } = await cached();
     await client.create(ConfigMaps, configMap('a'));
     await client.get(ConfigMaps, at('a'));
@@ -145,7 +139,7 @@ describe('a cached read', () => {
     await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'STOPPED' });
   });
 
-  test('makes no informer where it must not', async () => {
+  test('starts no informer where it must not', async () => {
     const { client, factory } = await cached({ readerFailOnMissingInformer: true });
     const missing = { code: 'NOT_CACHED' };
     await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject(missing);
@@ -158,7 +152,7 @@ describe('a cached read', () => {
     expect(names((await client.list(ConfigMaps)).items)).toEqual(['a']);
   });
 
-  test('ends while it waits for a cache: with its signal, with the informer, and after a time with the reason', async () => {
+  test('waiting for a cache ends with its signal, the informer, or a time-out', async () => {
     const clock = new FakeClock();
     const { client, server, factory } = await cached({ clock, cacheSyncTimeout: 1000 });
     server.inject({ verb: 'list', do: 'status', status: 500, reason: 'InternalError' });
@@ -167,13 +161,15 @@ describe('a cached read', () => {
     const abort = new AbortController();
     const first = client.get(ConfigMaps, at('a'), { signal: abort.signal });
     await clock.settle();
-    // All that a log had of a reconcile that came to its timeout in here was "the call was
-    // aborted".
+    // The log of a reconcile that timed out here had only "the call was aborted".
     abort.abort(new CapstanError('TIMEOUT', 'the reconcile has not ended within 10 ms'));
     await expect(first).rejects.toMatchObject({
       code: 'ABORTED',
       message: expect.stringMatching(
-        /^waiting for the informer of v1 ConfigMap, which last failed with "GET .*500 InternalError.*", was aborted: the reconcile has not ended within 10 ms$/,
+        new RegExp(
+          '^waiting for the informer of v1 ConfigMap, which last failed with ' +
+            '"GET .*500 InternalError.*", was aborted: the reconcile has not ended within 10 ms$',
+        ),
       ),
       cause: { code: 'TIMEOUT' },
     });
@@ -187,7 +183,7 @@ describe('a cached read', () => {
     expect(await third).toMatchObject({ code: 'STOPPED' });
   });
 
-  test('of a namespace that the cache does not have asks the server', async () => {
+  test('of a namespace that the cache does not have goes to the server', async () => {
     const { client, requests } = await cached({ factoryOptions: { namespace: 'default' } });
     await client.create(ConfigMaps, configMap('a'));
     await client.create(ConfigMaps, configMap('b', {}, { namespace: 'other' }));
@@ -268,7 +264,7 @@ describe('a cached list', () => {
 
   // Go's MatchingFields names an index, and its IndexField takes a function: here that was
   // UNKNOWN_INDEX, with advice that led to an empty list.
-  test('takes the name of an index for a field, after a path that is indexed', async () => {
+  test('accepts the name of an index as a field, after indexed paths', async () => {
     const { client } = await cached();
     const owner = ({ data }: ConfigMap) => (data?.owner === undefined ? [] : [data.owner]);
     const Owned = {
@@ -296,7 +292,7 @@ describe('a cached list', () => {
     });
   });
 
-  test('leaves the values of an index function as they are, also of what has no namespace', async () => {
+  test('passes values of an index function unchanged, also without a namespace', async () => {
     const { client } = await cached();
     const values = Object.freeze(['a', 'b', 'c']) as string[];
     type Named = { metadata: { name?: string } };
@@ -309,10 +305,10 @@ describe('a cached list', () => {
     expect(values).toEqual(['a', 'b', 'c']);
   });
 
-  // The index told of it and had no values; where the list was selected by hand, beside another
-  // term or from the server, it was rejected.
+  // The index reported a failing function and had no values; such a list with another term, or
+  // live, was rejected.
   test.each([{}, { maxBytes: 2000, whenFull: 'metadata' as const }])(
-    'has no object for which the index function fails, with %o',
+    'omits an object for which the index function fails, with %o',
     async (factoryOptions) => {
       const before = setErrorHandler(() => undefined);
       onTestFinished(() => void setErrorHandler(before));
@@ -345,8 +341,8 @@ describe('a cached list', () => {
   );
 
   // A loop over pages by limit and continue ended after the first one, without an error: a list
-  // from a cache was cut to the limit and had no token to go on with.
-  test('is whole, whatever the limit, and has no pages', async () => {
+  // from a cache was cut to the limit and had no continue token.
+  test('is complete, whatever the limit, and has no pages', async () => {
     const client = await filled();
     const { items, metadata } = await client.list(ConfigMaps, { limit: 2 });
     expect(items).toHaveLength(5);
@@ -367,14 +363,14 @@ describe('a cached list', () => {
       'INVALID_ARGUMENT',
     ],
     ['a limit that is no number', { limit: -1 }, 'INVALID_ARGUMENT'],
-  ])('refuses %s', async (_, options, code) => {
+  ])('rejects %s', async (_, options, code) => {
     const client = await filled();
     await expect(client.list(ConfigMaps, options)).rejects.toMatchObject({ code });
   });
 });
 
-describe('a cache that is full', () => {
-  /** Of ten objects most have no room but for their metadata. */
+describe('a full cache', () => {
+  /** Ten objects, of which most have room only for their metadata. */
   async function full(maxBytes = 4000) {
     const setup = await cached({ factoryOptions: { maxBytes, whenFull: 'metadata' } });
     const live = newClient({ transport: setup.transport });
@@ -400,9 +396,9 @@ describe('a cache that is full', () => {
   };
   const isWhole = ({ data }: ConfigMap) => data?.precious?.length === 1000;
 
-  // Nothing told such an object from a whole one: createOrUpdate put it back, and the server's was
-  // empty.
-  test('loses nothing on the server to who reads, changes and writes', async () => {
+  // Such an object looked like a complete one: createOrUpdate wrote it back, and the server's
+  // object was emptied.
+  test('loses nothing on the server when an object is read, changed and written', async () => {
     const { client, live, degraded } = await full();
     expect(degraded.length).toBeGreaterThan(2);
     expect(degraded.length).toBeLessThan(10);
@@ -416,7 +412,7 @@ describe('a cache that is full', () => {
     expect(items.filter(isWhole)).toHaveLength(10);
   });
 
-  test('gives whole objects to its client, and to listers what it has', async () => {
+  test('gives complete objects to its client, and to listers what it has', async () => {
     const { client, informer, requests } = await full();
     const lister = informer.lister();
     for (let i = 0; i < 10; i++) {
@@ -456,7 +452,7 @@ describe('a cache that is full', () => {
       { index: { name: 'byPage', value: '1' }, limit: 2 },
       ['c1', 'c3', 'c5', 'c7', 'c9'],
     ],
-  ])('lists %s whole, from the server', async (_, options, expected) => {
+  ])('lists %s complete, from the server', async (_, options, expected) => {
     const { client, requests } = await full();
     const { items, metadata } = await client.list(Indexed, options);
     expect(names(items)).toEqual(expected);
@@ -465,7 +461,7 @@ describe('a cache that is full', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('still refuses an index that there is not', async () => {
+  test('still rejects an unknown index', async () => {
     const { client, requests } = await full();
     await expect(
       client.list(Indexed, { index: { name: 'nope', value: '1' } }),
@@ -475,7 +471,7 @@ describe('a cache that is full', () => {
     expect(requests).toEqual([]);
   });
 
-  test('asks nothing for a list that has none of these, and nothing where there is room', async () => {
+  test('sends no request for a list of complete objects, or while it has room', async () => {
     const { client, informer, degraded, requests } = await full();
     const whole = informer.lister().list().filter(isWhole);
     expect(degraded.length + whole.length).toBe(10);
@@ -489,7 +485,7 @@ describe('a cache that is full', () => {
     expect(roomy.requests).toEqual([]);
   });
 
-  test('is left as it is where metadata alone were asked for', async () => {
+  test('is not bypassed if only metadata was requested', async () => {
     const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
     const { client, requests } = await cached({ factoryOptions: { selections } });
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
@@ -525,7 +521,7 @@ describe('a cache of metadata alone', () => {
     return setup;
   }
 
-  test('gives objects of the kind that was asked for, with and without a namespace, or not found', async () => {
+  test('returns objects of the requested kind or rejects with NotFound', async () => {
     const { client, requests } = await filled();
     const { kind, apiVersion, metadata, ...rest } = await client.get(ConfigMaps, at('a'));
     expect([kind, apiVersion, rest]).toEqual(['ConfigMap', 'v1', {}]);
@@ -581,7 +577,7 @@ test('two clients share the informers of a factory', async () => {
   expect(opened.length).toBeLessThanOrEqual(2);
 });
 
-test('a factory of its own start starts nothing else', async () => {
+test("a factory of the client's own starts no other informer", async () => {
   const { transport } = await cached();
   const factory = newSharedInformerFactory(transport);
   onTestFinished(() => factory.shutdown());

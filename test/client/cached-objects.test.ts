@@ -1,7 +1,4 @@
-/**
- * Helpers on objects as a cache hands them out: read-only, decoded when they are read, and shared
- * with everyone.
- */
+/** Helpers on cached objects, which are read-only, decoded lazily, and shared by all readers. */
 import { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } from 'capstan/cache';
 import {
   addFinalizer,
@@ -29,7 +26,7 @@ const Things = defineResource<Thing>()({
   namespaced: true,
 });
 
-it('helpers leave an object of a cache as it is, and what they give can be written', async () => {
+it('helpers do not change a cached object, and return a writable one', async () => {
   const server = await ApiServer.start();
   const transport = server.transport();
   const stop = new AbortController();

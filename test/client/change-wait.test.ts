@@ -1,4 +1,4 @@
-/** Waiting for a cache to change, and what that costs while it changes often. */
+/** Waiting for a cache to change, and its cost while the cache changes often. */
 import type { InformerStatus, SharedInformerFactory } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { waitForChange } from '../../bindings/client/change-wait.ts';
 import { ResourceCache } from '../../bindings/client/resource-cache.ts';
 import { ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
 
-/** A cache that counts what is hung on the promise of its next change. */
+/** A cache that counts the reactions on the promise of its next change. */
 function cache() {
   const change = Promise.withResolvers<void>();
   let reactions = 0;
@@ -27,9 +27,9 @@ function cache() {
   return { informer, change: change.resolve, reactions: () => reactions };
 }
 
-// A cache that never syncs has one promise for its next change, which kept what each reader hung on
-// it, though the reader had long gone.
-test('a waiter that gave up, by time or by a signal, leaves nothing behind', async () => {
+// A cache that never syncs has one promise for its next change, which kept the reactions of readers
+// that had given up.
+test('a waiter that gives up, by time or by a signal, leaves nothing behind', async () => {
   const clock = new FakeClock();
   const { informer, reactions } = cache();
   for (let i = 0; i < 50; i++) {
@@ -45,7 +45,7 @@ test('a waiter that gave up, by time or by a signal, leaves nothing behind', asy
   expect(clock.timers()).toBe(0);
 });
 
-test('a change wakes all of its waiters, and none of the change before', async () => {
+test('a change wakes its waiters, and none of the change before', async () => {
   const clock = new FakeClock();
   const [first, second] = [cache(), cache()];
   const told: string[] = [];
@@ -60,7 +60,7 @@ test('a change wakes all of its waiters, and none of the change before', async (
   expect(clock.timers()).toBe(0);
 });
 
-test('a cache that fails when it is asked leaves that to who asked', async () => {
+test('the error of a failing cache goes to its caller', async () => {
   const clock = new FakeClock();
   const { informer, change } = cache();
   const failing = (): boolean => {
@@ -75,7 +75,7 @@ test('a cache that fails when it is asked leaves that to who asked', async () =>
 });
 
 /**
- * A cache of so many own writes, of which it shows one after the other; it counts what it is asked,
+ * A cache with many unseen own writes, which it receives one after the other; it counts its calls
  * and the timers.
  */
 async function behind(writes: number) {
@@ -136,9 +136,9 @@ async function behind(writes: number) {
 
 const never = async () => expect.unreachable('every version is known');
 
-// Every reader went through all that was missing at every event, with a timer of its own each time:
-// 40 lists after 4000 writes held the event loop for seconds, a minute in all.
-test('lists that wait for many writes look at one of them, until that has come', async () => {
+// Every reader checked all missing writes at every event, each time with a new timer: 40 lists
+// after 4000 writes held the event loop for seconds.
+test('a list that waits for many writes checks one at a time', async () => {
   const [writes, readers] = [400, 10];
   const { own, clock, asked, show } = await behind(writes);
   let done = 0;
@@ -156,14 +156,14 @@ test('lists that wait for many writes look at one of them, until that has come',
   await Promise.all(lists);
   expect(own.writes.isEmpty()).toBe(true);
   expect(clock.timers()).toBe(0);
-  // Once to begin with, once at the end, and one of them at each event.
+  // Once at the start, once at the end, and one of them at each event.
   expect(asked.objects).toBeLessThan(4 * writes * readers);
   expect(asked.progress).toBeLessThan(4 * writes * readers);
   expect(asked.timers).toBeLessThan(4 * readers);
   expect(asked.status).toBeLessThan(4 * readers);
 });
 
-test('a list is over when one of the writes that it waits for has been waited for in vain by another', async () => {
+test('a list ends when another reader has waited in vain for one of its writes', async () => {
   const { own, clock } = await behind(3);
   const list = own.catchUp({ namespace: 'default', patient: false }, never, undefined);
   const get = own.writes.missing({ object: () => undefined, progress: () => '1' }, 'default/c0');

@@ -1,7 +1,4 @@
-/**
- * Objects without a namespace: what is asked for, written and deleted lies beside the namespaces,
- * whatever the verb.
- */
+/** Objects without a namespace: all verbs use paths without one. */
 import { defineResource } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { expect, test } from 'vitest';
@@ -15,8 +12,8 @@ const Nodes = defineResource<{ metadata: Metadata; spec?: object; status?: objec
   namespaced: false,
 });
 
-// Of status and delete, only objects in a namespace were tried.
-test('a node has its status written apart from the rest, and is deleted once', async () => {
+// For status and delete only namespaced objects had been tested.
+test('a node has its status written separately, and is deleted once', async () => {
   const { client, requests } = await live();
   const made = await client.create(Nodes, { metadata: { name: 'n' } });
   const status = { nodeInfo: { kernelVersion: '6' } };

@@ -1,7 +1,4 @@
-/**
- * Conditions as apimachinery keeps them: the time of the last transition moves with the status
- * alone.
- */
+/** Conditions as in apimachinery: the transition time changes only with the status. */
 import {
   type Condition,
   findStatusCondition,
@@ -29,20 +26,20 @@ const condition = (type: string, more: Partial<Condition> = {}): Condition => ({
 const first = condition('first');
 const third = condition('third');
 
-describe('a condition that is set', () => {
-  it('comes at the end if there was none of its type', () => {
+describe('setStatusCondition', () => {
+  it('appends a condition of a new type', () => {
     const second = condition('second');
     expect(setStatusCondition([first, third], second, { wallNow })).toEqual([first, third, second]);
   });
 
-  it('is dated now, in UTC and to the second, unless it brings a time', () => {
+  it('sets the time to now, in UTC and to the second, unless one is given', () => {
     const { lastTransitionTime: _, ...undated } = condition('second');
     expect(setStatusCondition(undefined, undated, { wallNow })).toEqual([
       condition('second', { lastTransitionTime: '2026-11-21T12:00:00Z' }),
     ]);
   });
 
-  it('brings its own time where the status differs', () => {
+  it('uses the given time if the status differs', () => {
     const second = condition('second', { status: 'False', lastTransitionTime: hourAfter });
     expect(setStatusCondition([first, condition('second'), third], second, { wallNow })).toEqual([
       first,
@@ -51,13 +48,13 @@ describe('a condition that is set', () => {
     ]);
   });
 
-  it('is dated now where the status differs and it brings none', () => {
+  it('sets the time to now if the status differs and none is given', () => {
     const { lastTransitionTime: _, ...undated } = condition('second', { status: 'False' });
     const set = setStatusCondition([first, condition('second')], undated, { wallNow });
     expect(set[1]).toEqual({ ...undated, lastTransitionTime: '2026-11-21T12:00:00Z' });
   });
 
-  it('keeps the time of its last transition where the status is the same, whatever else changes', () => {
+  it('keeps the transition time while the status is the same', () => {
     const second = condition('second', {
       reason: 'other',
       message: 'words',
@@ -78,19 +75,19 @@ describe('a condition that is set', () => {
     ['reason', { reason: 'other' }],
     ['message', { message: 'other' }],
     ['observed generation', { observedGeneration: 7 }],
-  ])('counts as a change if its %s differs', (_, more) => {
+  ])('changes the list if %s differs', (_, more) => {
     const list = [first];
     expect(setStatusCondition(list, condition('first', more))).not.toBe(list);
   });
 
-  it('changes nothing if it says what is there: the same list comes back', () => {
+  it('returns the same list for an unchanged condition', () => {
     const list = [first, condition('second', { observedGeneration: undefined }), third];
     const { lastTransitionTime: _, ...undated } = first;
     expect(setStatusCondition(list, undated)).toBe(list);
     expect(setStatusCondition(list, condition('second', { observedGeneration: 0 }))).toBe(list);
   });
 
-  it('keeps members that are not its own, of types with more of them', () => {
+  it('keeps unknown members of the condition', () => {
     const list = [{ ...first, severity: 'Info' }];
     expect(
       setStatusCondition(list, { ...condition('first', { status: 'False' }), severity: 'Info' })[0],
@@ -100,7 +97,7 @@ describe('a condition that is set', () => {
     });
   });
 
-  it('takes away an observed generation that it no longer has', () => {
+  it('removes an observedGeneration that is not given', () => {
     const [set] = setStatusCondition(
       [condition('first', { observedGeneration: 3 })],
       condition('first'),
@@ -108,7 +105,7 @@ describe('a condition that is set', () => {
     expect(set).not.toHaveProperty('observedGeneration');
   });
 
-  it('needs a type and a status', () => {
+  it('requires a type and a status', () => {
     const bad = (value: object) => () => setStatusCondition([], value as Condition);
     expect(bad({ status: 'True' })).toThrow(
       '"condition.type" expected a type such as "Ready", got undefined',
@@ -117,23 +114,23 @@ describe('a condition that is set', () => {
   });
 });
 
-describe('a condition that is removed', () => {
-  it('is gone, and the others stay', () => {
+describe('removeStatusCondition', () => {
+  it('removes one condition and keeps the others', () => {
     expect(removeStatusCondition([first, condition('second'), third], 'second')).toEqual([
       first,
       third,
     ]);
   });
 
-  it('and was not there leaves the same list', () => {
+  it('returns the same list if there is none of the type', () => {
     const list = [first, third];
     expect(removeStatusCondition(list, 'fourth')).toBe(list);
     expect(removeStatusCondition(undefined, 'fourth')).toEqual([]);
   });
 });
 
-describe('a condition that is looked for', () => {
-  it('is found by its type', () => {
+describe('findStatusCondition and isStatusConditionTrue', () => {
+  it('find a condition by its type', () => {
     expect(findStatusCondition([first, third], 'third')).toBe(third);
     expect(findStatusCondition([first], 'second')).toBeUndefined();
     expect(findStatusCondition(undefined, 'second')).toBeUndefined();

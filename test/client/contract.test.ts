@@ -1,4 +1,4 @@
-/** The contract of clients, on the embedded API server; the fake client among them. */
+/** Runs the contract of clients on the embedded API server, for the fake client too. */
 import type { Transport } from 'capstan/cache';
 import { ApiServer, fakeClient } from 'capstan/testing';
 import { afterAll, beforeAll, describe } from 'vitest';
@@ -22,7 +22,7 @@ describe('on the embedded server', () => {
     });
 });
 
-describe('in the process', () => {
+describe('without a socket', () => {
   keepsTheContract('a fake client', async () => ({ client: fakeClient(), end: () => undefined }), {
     namespace: 'contract',
   });

@@ -1,6 +1,6 @@
 /**
- * What holds for every client, whatever it reads from: behaviour that is written once and run over
- * each of them, on the embedded and on a real API server.
+ * The contract of every client, cached or not: tests that run over each of them, on the embedded
+ * and on a real API server.
  */
 import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
 import {
@@ -68,13 +68,13 @@ const Secrets = defineResource<Secret>()({
   namespaced: true,
 });
 
-/** A client and its end. */
+/** A client and the function that ends it. */
 export interface Tried {
   readonly client: Client;
   end(): Promise<unknown> | undefined;
 }
 
-/** Clients of a server that a transport leads to, by what they are. */
+/** The clients for a server, by name. */
 export const CLIENTS: Readonly<Record<string, (transport: Transport) => Promise<Tried>>> = {
   "a manager's client": async (transport) => {
     const manager = newManager({ transport });
@@ -117,8 +117,8 @@ export const CLIENTS: Readonly<Record<string, (transport: Transport) => Promise<
 /**
  * The suite for one client.
  *
- * @param isLive it has no cache: each of its lists is the server's own, with its pages and fields
- * @param namespace one that nothing else uses, and that is there
+ * @param isLive it has no cache: its lists come from the server, with pages and fields
+ * @param namespace an existing one that nothing else uses
  */
 export function keepsTheContract(
   name: string,
@@ -152,7 +152,7 @@ export function keepsTheContract(
       list.items.map(({ metadata }) => metadata.name).sort();
     const server = { live: true } as const;
 
-    test('what is read is read-only, and what a write gives is not', async () => {
+    test('objects of reads are read-only, objects of writes are not', async () => {
       const created = await client.create(ConfigMaps, configMap('readonly', { a: '1' }));
       created.data = { a: '2' };
       const inList = async (options: object) =>
@@ -175,7 +175,7 @@ export function keepsTheContract(
       await client.delete(ConfigMaps, at('readonly'));
     });
 
-    test('errors are those of the server, of reads too', async () => {
+    test('errors are those of the server, for reads too', async () => {
       const map = configMap('errors');
       await client.create(ConfigMaps, map);
       await expect(client.create(ConfigMaps, map)).rejects.toSatisfy(isAlreadyExists);
@@ -203,8 +203,8 @@ export function keepsTheContract(
       await expect(client.get(ConfigMaps, at('errors'))).rejects.toSatisfy(isNotFound);
     });
 
-    // Some were a bare TypeError: who looked into what it was given came before who judges it.
-    test('what is no resource, no key or no object is refused with its own error', async () => {
+    // Some were a plain TypeError, because the argument was read before it was checked.
+    test('an invalid resource, key or object is rejected with its own error', async () => {
       const refused = { code: 'INVALID_ARGUMENT' };
       const patch = { type: 'merge', body: { metadata: { finalizers: [] } } } as const;
       const me = { fieldOwner: 'me' };
@@ -241,7 +241,7 @@ export function keepsTheContract(
       }
     });
 
-    test('a write of an older version is a conflict', async () => {
+    test('a write with an old resourceVersion is a conflict', async () => {
       const made = await client.create(ConfigMaps, configMap('conflict', { a: '1' }));
       const changed = await client.update(ConfigMaps, { ...made, data: { a: '2' } });
       expect((await client.get(ConfigMaps, at('conflict'))).data).toEqual({ a: '2' });
@@ -258,7 +258,7 @@ export function keepsTheContract(
       await client.delete(ConfigMaps, at('conflict'), { preconditions: newest });
     });
 
-    test('lists go by labels and by indices, and by no field without one', async () => {
+    test('lists select by labels and by indices, and by no field without an index', async () => {
       for (const [name, page] of [
         ['l1', '1'],
         ['l2', '2'],
@@ -293,7 +293,7 @@ export function keepsTheContract(
       expect(await list({ labelSelector: 'page' })).toEqual([]);
     });
 
-    test('a loop over pages misses nothing', async () => {
+    test('a loop over pages misses no object', async () => {
       const labels = { paged: 'true' };
       const all = ['p1', 'p2', 'p3', 'p4', 'p5'];
       for (const name of all) await client.create(ConfigMaps, configMap(name, {}, { labels }));
@@ -342,7 +342,7 @@ export function keepsTheContract(
       await client.delete(ConfigMaps, at('dry'), { preconditions: { uid: made.metadata.uid } });
     });
 
-    test('the server makes a name of generateName', async () => {
+    test('the server generates a name from generateName', async () => {
       const { name: _, ...metadata } = configMap('').metadata;
       const given = { metadata: { ...metadata, generateName: 'made-' } };
       const made = await client.create(ConfigMaps, given);
@@ -355,7 +355,7 @@ export function keepsTheContract(
       await client.delete(ConfigMaps, at(other.metadata.name as string));
     });
 
-    test('a status is written by its subresource, and the object without it', async () => {
+    test('the status subresource writes only the status, an update all but that', async () => {
       const made = await client.create(Deployments, {
         ...deployment('d'),
         status: { replicas: 9 },
@@ -381,7 +381,7 @@ export function keepsTheContract(
       await client.delete(Deployments, at('d'));
     });
 
-    test('an apply is of the version that it names, and of any where it names none', async () => {
+    test('an apply checks a resourceVersion if it has one', async () => {
       const me = { fieldOwner: 'me' };
       const apply = (a: string, metadata: Metadata = {}) =>
         client.apply(ConfigMaps, configMap('applied', { a }, metadata), me);
@@ -401,7 +401,7 @@ export function keepsTheContract(
       await expect(apply('6', { uid })).rejects.toSatisfy(isConflict);
     });
 
-    test('what an apply must not change is refused with a typed error', async () => {
+    test('an apply of immutable fields is rejected with a typed error', async () => {
       const secret = (type: string, key: string) => ({
         metadata: at('typed'),
         type,
@@ -418,7 +418,7 @@ export function keepsTheContract(
       await client.delete(Secrets, at('typed'));
     });
 
-    test('strict validation refuses a field that there is not, by each write', async () => {
+    test('strict validation rejects an unknown field, in each write', async () => {
       const strict = withFieldValidation(client, 'Strict');
       const odd = { shape: 'round' };
       const made = await strict.create(Deployments, deployment('strict'));
@@ -447,7 +447,7 @@ export function keepsTheContract(
       await client.delete(Deployments, at('strict'));
     });
 
-    test('what has finalizers goes when the last of them does, however it is taken away', async () => {
+    test('an object with finalizers is removed with the last of them', async () => {
       const finalizers = ['example.com/hold'];
       const labels = { held: 'true' };
       const held = async (name: string) => {
@@ -487,7 +487,7 @@ export function keepsTheContract(
       await expect(client.get(ConfigMaps, at('h4'))).rejects.toSatisfy(isNotFound);
     });
 
-    test('of many writes at once each counts, or is a conflict', async () => {
+    test('concurrent writes each take effect, or are conflicts', async () => {
       await client.create(ConfigMaps, configMap('many'));
       const keys = Array.from({ length: 10 }, (_, i) => `k${i}`);
       await Promise.all(
@@ -506,7 +506,7 @@ export function keepsTheContract(
       await client.delete(ConfigMaps, at('many'));
     });
 
-    test('an integer beyond 2^53 stays what it is', async () => {
+    test('an integer beyond 2^53 is preserved', async () => {
       const big = 9007199254740993n;
       const { metadata, spec } = deployment('big');
       const pod = { ...spec.template.spec, terminationGracePeriodSeconds: big };
@@ -514,7 +514,7 @@ export function keepsTheContract(
         metadata,
         spec: { ...spec, template: { ...spec.template, spec: pod } },
       });
-      /** The server compares it as its own text says it. */
+      /** The server compares the exact text. */
       const isThere = () =>
         client.patch(Deployments, at('big'), {
           type: 'json',
@@ -547,7 +547,7 @@ export function keepsTheContract(
       await client.delete(Deployments, at('big'));
     });
 
-    test('a namespaced client over it keeps it too', async () => {
+    test('a namespaced client preserves it too', async () => {
       const team = newNamespacedClient(client, namespace);
       await team.create(ConfigMaps, { metadata: { name: 'team' } });
       const read = await team.get(ConfigMaps, { name: 'team' });

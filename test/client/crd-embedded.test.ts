@@ -1,7 +1,4 @@
-/**
- * Definitions made of schemas, on the embedded server: it checks objects as a real one does, so
- * tests of controllers see the same refusals.
- */
+/** Definitions from schemas on the embedded server, which validates objects like a real one. */
 import type { StatusError } from 'capstan/cache';
 import { type Client, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
@@ -18,7 +15,7 @@ async function started(): Promise<Client> {
   return newClient({ transport, fieldOwner: 'test' });
 }
 
-it('the embedded server accepts and refuses what the schema does', async () => {
+it('the embedded server accepts and rejects what the schema does', async () => {
   const client = await started();
   await installCRDs(client, [Wide.crd]);
   const disagreements: unknown[] = [];
@@ -42,7 +39,7 @@ it('the embedded server fills in the defaults of a schema', async () => {
   expect(spec).toEqual((await Wide.parse(given as never)).spec);
 });
 
-it('the embedded server keeps a null where anything may be', async () => {
+it('the embedded server keeps a null in a member of any type', async () => {
   const client = await started();
   await installCRDs(client, [Wide.crd]);
   const given = objectOf('null', {

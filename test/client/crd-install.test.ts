@@ -1,6 +1,5 @@
 /**
- * Definitions into a server and out of it: what counts as installed, what is waited for, and what
- * ends the waiting.
+ * Installing and removing definitions: when it is done, what it waits for, and what ends the wait.
  */
 import { StatusError } from 'capstan/cache';
 import {
@@ -44,13 +43,13 @@ const ESTABLISHED = condition('Established', 'True');
 const notFound = () => new StatusError(404, { reason: 'NotFound', message: 'no' }, 'GET');
 
 /**
- * A server that is played: each look at a definition gives the next state, the last one for ever.
- * undefined: it is not there.
+ * A scripted server: each read of a definition returns the next state, the last one for ever.
+ * undefined: not found.
  */
 class Played {
   readonly calls: string[] = [];
   states: (Partial<CustomResourceDefinition> | undefined)[] = [{}];
-  /** What lists answer, one after the other; the last one for ever. */
+  /** The answers to lists, in order; the last one for ever. */
   lists: (Error | undefined)[] = [undefined];
   readonly clock = new FakeClock();
 
@@ -88,7 +87,7 @@ class Played {
   }
 }
 
-/** The outcome, when time has passed. */
+/** The outcome after time has passed. */
 async function outcomeAfter<T>(
   ms: number,
   clock: FakeClock,
@@ -107,8 +106,8 @@ async function outcomeAfter<T>(
   return outcome;
 }
 
-describe('definitions that are installed', () => {
-  it('are served by the embedded server, and can be changed and taken away', async () => {
+describe('installCRDs', () => {
+  it('serves definitions on the embedded server, and changes and removes them', async () => {
     const server = await ApiServer.start();
     const transport = server.transport();
     onTestFinished(async () => {
@@ -130,7 +129,7 @@ describe('definitions that are installed', () => {
     await uninstallCRDs(client, [crd]);
   });
 
-  it('are applied with force, in the name of an owner, without their status', async () => {
+  it('applies with force, with a field owner, without the status', async () => {
     const played = new Played();
     played.states = [played.says(NAMES, ESTABLISHED)];
     const withStatus = { ...crd, ...played.says(NAMES) };
@@ -142,7 +141,7 @@ describe('definitions that are installed', () => {
     expect(played.calls).toEqual([`apply ${NAME} me true false`, 'get', 'list websites v1']);
   });
 
-  it('are waited for until they are established', async () => {
+  it('waits until the definitions are established', async () => {
     const played = new Played();
     played.states = [
       {},
@@ -164,7 +163,7 @@ describe('definitions that are installed', () => {
     ['there is nothing yet', notFound()],
     ['storage is made', new StatusError(429, { message: 'storage is (re)initializing' }, 'GET')],
     ['the server has a failure', new StatusError(503, {}, 'GET')],
-  ])('are waited for until each of their versions is served, while %s', async (_, error) => {
+  ])('waits until each version is served, while %s', async (_, error) => {
     const played = new Played();
     const [version] = crd.spec.versions;
     const versions = ['v1', 'v2', 'v0'].map((name) => ({
@@ -187,7 +186,7 @@ describe('definitions that are installed', () => {
     );
   });
 
-  it('are served also to those who may not list them', async () => {
+  it('counts a version as served if listing it is forbidden', async () => {
     const played = new Played();
     played.states = [played.says(NAMES, ESTABLISHED)];
     played.lists = [new StatusError(403, { reason: 'Forbidden', message: 'no' }, 'GET')];
@@ -200,7 +199,7 @@ describe('definitions that are installed', () => {
     ).toHaveLength(1);
   });
 
-  it('whose names are refused for a second are an error with what the server says', async () => {
+  it("rejects if names are refused for a second, with the server's message", async () => {
     const played = new Played();
     played.states = [
       played.says(
@@ -222,7 +221,7 @@ describe('definitions that are installed', () => {
     });
   });
 
-  it('whose names were refused before they were changed are waited for', async () => {
+  it('waits if names were refused before they were changed', async () => {
     const played = new Played();
     const refused = played.says(condition('NamesAccepted', 'False'));
     played.states = [refused, refused, played.says(NAMES, ESTABLISHED)];
@@ -235,7 +234,7 @@ describe('definitions that are installed', () => {
     ).toHaveLength(1);
   });
 
-  it('whose schema is not structural are an error', async () => {
+  it('rejects if the schema is not structural', async () => {
     const played = new Played();
     played.states = [
       played.says(NAMES, condition('NonStructuralSchema', 'True', 'Violations', 'spec.x: type')),
@@ -251,7 +250,7 @@ describe('definitions that are installed', () => {
     });
   });
 
-  it('are applied again once their predecessors are gone', async () => {
+  it('applies again once the predecessor is deleted', async () => {
     const played = new Played();
     const metadata = { name: NAME, deletionTimestamp: '2026-11-21T12:00:00Z' };
     const going = {
@@ -269,7 +268,7 @@ describe('definitions that are installed', () => {
     expect(played.calls.filter((call) => call.startsWith('apply'))).toHaveLength(2);
   });
 
-  it('that are not served in time are an error with what the server says', async () => {
+  it("rejects if definitions are not served in time, with the server's message", async () => {
     const played = new Played();
     played.states = [played.says(NAMES, condition('Established', 'False', 'Installing', 'soon'))];
     const installing = installCRDs(played.client, [crd], { clock: played.clock, timeout: 500 });
@@ -290,7 +289,7 @@ describe('definitions that are installed', () => {
     });
   });
 
-  it('are waited for until the signal fires', async () => {
+  it('waits until the signal fires', async () => {
     const played = new Played();
     const stop = new AbortController();
     const installing = installCRDs(played.client, [crd], {
@@ -306,13 +305,13 @@ describe('definitions that are installed', () => {
     expect(played.clock.timers()).toBe(0);
   });
 
-  it('cannot be what has no name, and the timeout has to be a time', async () => {
+  it('requires a name, and a number as timeout', async () => {
     const { client } = new Played();
     await expect(installCRDs(client, [crd], { timeout: Number.NaN })).rejects.toThrow(
       '"timeout" expected',
     );
     for (const call of [installCRDs, uninstallCRDs]) {
-      // What came out of `installCRDs(client, crd)` was "crds is not iterable".
+      // `installCRDs(client, crd)` without a list failed with "crds is not iterable".
       for (const crds of [undefined, {}, crd])
         await expect(call(client, crds as never)).rejects.toMatchObject({
           code: 'INVALID_ARGUMENT',
@@ -328,8 +327,8 @@ describe('definitions that are installed', () => {
   });
 });
 
-describe('definitions that are uninstalled', () => {
-  it('are waited for until they are gone', async () => {
+describe('uninstallCRDs', () => {
+  it('waits until the definitions are deleted', async () => {
     const played = new Played();
     played.states = [{}, {}, undefined];
     const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock }).then(() => 'gone');
@@ -339,7 +338,7 @@ describe('definitions that are uninstalled', () => {
     expect(await outcomeAfter(1, played.clock, leaving)).toBe('gone');
   });
 
-  it('that are not deleted in time are an error: a finalizer holds an object', async () => {
+  it('rejects if they are not deleted in time, because of a finalizer', async () => {
     const played = new Played();
     played.states = [
       played.says(
@@ -355,7 +354,7 @@ describe('definitions that are uninstalled', () => {
     });
   });
 
-  it('and created again by another client meanwhile count as deleted', async () => {
+  it('counts a definition that another client recreated as deleted', async () => {
     const played = new Played();
     played.states = [
       { metadata: { name: NAME, uid: 'old' } },

@@ -1,6 +1,6 @@
 /**
- * Unions in structural schemas: what becomes of the alternatives' restrictions, and what is
- * refused. That a server checks the same is for crd-cases.ts.
+ * Unions in structural schemas: the restrictions of their alternatives, and what is rejected.
+ * crd-cases.ts checks that a server validates the same.
  */
 import { SchemaError } from 'capstan/client';
 import { expect, it } from 'vitest';
@@ -14,9 +14,9 @@ const object = (names: readonly string[], more: object = {}) => ({
   ...more,
 });
 
-// The second union was dropped without a word, and the server with it the data that only its
+// The second union was dropped silently, and the server pruned the members that only its
 // alternatives have.
-it('two unions at once are refused with their path, also as one of the alternatives of a third', () => {
+it('two unions at once are rejected with their path, also within a union', () => {
   const source = z.union([z.object({ git: z.string() }), z.object({ image: z.string() })]);
   const policy = z.discriminatedUnion('mode', [
     z.object({ mode: z.literal('fixed'), replicas: z.int() }),
@@ -36,8 +36,8 @@ it('two unions at once are refused with their path, also as one of the alternati
 const text = { type: 'string' };
 const CLOSED = { additionalProperties: false };
 
-// Both alternatives at once were let in where the schema takes one of them.
-it('alternatives of which exactly one may match stay so, unless a member tells them apart', () => {
+// Objects that match both alternatives were accepted although the schema takes one.
+it('alternatives of a oneOf stay exclusive, unless a member distinguishes them', () => {
   expect(
     memberOf(z.xor([z.object({ a: z.string() }), z.object({ b: z.string().optional() })])),
   ).toEqual({
@@ -55,7 +55,7 @@ it('alternatives of which exactly one may match stay so, unless a member tells t
     required: ['k'],
     anyOf: [{ required: ['a'] }, { required: ['b'] }],
   });
-  // Within others they count by themselves.
+  // Nested ones are counted separately.
   const three = { oneOf: [{ oneOf: [object(['a']), object(['b'])] }, object(['c'])] };
   expect(memberOf(three)).toMatchObject({
     oneOf: [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, { required: ['c'] }],
@@ -65,9 +65,9 @@ it('alternatives of which exactly one may match stay so, unless a member tells t
   );
 });
 
-// Members of the other alternatives are known to the server, and so not pruned: it stored what the
-// schema refuses.
-it('strict alternatives have no members of the others', () => {
+// Members of the other alternatives are known to the server and so not pruned: it stored objects
+// that the schema rejects.
+it('a strict alternative excludes the members of the others', () => {
   const strict = z.union([
     z.strictObject({ a: z.string() }),
     z.strictObject({ a: z.string(), b: z.string() }),
@@ -92,8 +92,8 @@ it('strict alternatives have no members of the others', () => {
   });
 });
 
-// All of these were left out without a word.
-it('what restricts one alternative, or stands beside all, is said or refused', () => {
+// All of these were dropped silently.
+it('restrictions in one alternative, or beside all, are translated or rejected', () => {
   expect(
     memberOf({ anyOf: [object(['a'], { maxProperties: 1 }), object(['b'], { minProperties: 2 })] }),
   ).toMatchObject({
@@ -140,14 +140,14 @@ it('what restricts one alternative, or stands beside all, is said or refused', (
   expect(() => memberOf(z.union([z.string().min(3).meta(rule), z.string().max(1)]))).toThrow(
     SchemaError,
   );
-  // Of the union it is said as before, also at its path.
+  // The error of the union has the same text and path.
   const both = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
   expect(memberOf(both.meta(rule))).toMatchObject(rule);
   expect(memberOf(both, {}, { 'spec.x': rule })).toMatchObject(rule);
 });
 
-// They were refused for having no type, which stands beside them.
-it('alternatives have the type, and the members, of what stands beside them', () => {
+// They were rejected for having no type, although the type stands beside them.
+it('alternatives inherit the type and the members beside them', () => {
   const anyOf = [{ pattern: '^a' }, { minLength: 3 }];
   expect(memberOf({ type: 'string', maxLength: 9, anyOf })).toEqual({
     type: 'string',
@@ -171,10 +171,10 @@ it('alternatives have the type, and the members, of what stands beside them', ()
   });
 });
 
-// Their restrictions were merged, of one keyword the last: neither alternative was what the server
-// asked for. One of which one may match would be asked of the other type, too, which all of them
-// match.
-it('a value that is an integer or a string has one restricted alternative of each', () => {
+// Their restrictions were merged, the last of each keyword winning: the server checked neither
+// alternative. In a oneOf the restriction of one would apply to the other type too, which all of
+// its values match.
+it('an int-or-string union may restrict one alternative of each type', () => {
   const percent = z.string().regex(/^\d+%$/);
   expect(memberOf(z.union([z.int32().min(1), percent]))).toMatchObject({
     minimum: 1,
@@ -194,9 +194,8 @@ it('a value that is an integer or a string has one restricted alternative of eac
     );
 });
 
-// The server was told of all values, also of those that several alternatives have and the schema so
-// refuses.
-it('of values in alternatives of which one may match, those of one alone are left', () => {
+// The server allowed all values, also those in several alternatives, which the schema rejects.
+it('a oneOf of values allows those that are in one alternative alone', () => {
   expect(memberOf(z.xor([z.literal('a'), z.enum(['a', 'b'])]))).toEqual({
     type: 'string',
     enum: ['b'],
@@ -208,8 +207,8 @@ it('of values in alternatives of which one may match, those of one alone are lef
   expect(() => memberOf(z.xor([z.literal('a'), z.literal('a')]))).toThrow('none is left');
 });
 
-// The alternatives' own type stood against it: 1.5 was stored.
-it('alternatives are of the stricter type beside them', () => {
+// The alternatives' own type won: 1.5 was stored.
+it('alternatives have the stricter type beside them', () => {
   const number = z.union([z.number().min(1), z.number().max(-1)]);
   expect(memberOf(number.and(z.int()))).toMatchObject({
     type: 'integer',

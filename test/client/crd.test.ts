@@ -1,6 +1,6 @@
 /**
- * Custom resources from schemas: the structural schema that comes out, what is refused and where,
- * the types, and the check in the program.
+ * Custom resources from schemas: the structural schema, what is rejected and with which path, the
+ * types, and validation in the program.
  */
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
@@ -29,11 +29,11 @@ const named = {
   scope: 'Namespaced',
 } as const;
 
-/** A member that may be anything was dropped by the server where it was null. */
+/** The server pruned a null in a member of any type. */
 const ANYTHING = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
 
 describe('a definition', () => {
-  it('has the names, the scope and the version that it was given, and guesses the others', () => {
+  it('has the given names, scope and version, and derives the others', () => {
     const { crd, resource } = defineCustomResource({
       ...named,
       spec: z.object({ host: z.string() }),
@@ -86,7 +86,7 @@ describe('a definition', () => {
     });
   });
 
-  it('has what else it was given', () => {
+  it('has all other given options', () => {
     const { crd } = Wide;
     expect(crd.spec.names).toMatchObject({ shortNames: ['gw'], categories: ['all'] });
     expect(crd.spec.versions[0]).toMatchObject({
@@ -102,7 +102,7 @@ describe('a definition', () => {
     });
   });
 
-  it('has a status subresource where it has a status, unless that is not wanted', () => {
+  it('has a status subresource if it has a status, unless disabled', () => {
     const both = { ...named, spec: z.object({}), status: z.object({}) };
     expect(defineCustomResource(both).crd.spec.versions[0]?.subresources).toEqual({ status: {} });
     const without = defineCustomResource({ ...both, subresources: { status: false } });
@@ -129,7 +129,7 @@ describe('a definition', () => {
     ['scope', { scope: 'cluster' as 'Cluster' }],
     ['spec', { spec: { type: 'object' } as never }],
     ['status', { status: 7 as never }],
-  ])('with a bad %s is refused', (name, bad) => {
+  ])('with a bad %s is rejected', (name, bad) => {
     expect(() => defineCustomResource({ ...named, spec: z.object({}), ...bad })).toThrow(
       expect.objectContaining({
         code: 'INVALID_ARGUMENT',
@@ -166,7 +166,7 @@ describe('versions', () => {
     ]);
   });
 
-  it('are converted as it was asked for', () => {
+  it('are converted as configured', () => {
     const conversion = {
       strategy: 'Webhook',
       webhook: { conversionReviewVersions: ['v1'] },
@@ -177,7 +177,7 @@ describe('versions', () => {
     expect(crd.spec.conversion).toEqual(conversion);
   });
 
-  it('of different kinds, none at all, or one twice are refused', () => {
+  it('of different kinds, none at all, or one twice are rejected', () => {
     expect(() => combineVersions([version('v1'), version('v2', { kind: 'Other' })])).toThrow(
       'versions of one kind',
     );
@@ -225,8 +225,8 @@ describe('a structural schema', () => {
       { type: 'number', minimum: 5, exclusiveMinimum: true },
       { type: 'number', minimum: 5, exclusiveMinimum: true },
     ],
-    // The server leaves out the fraction of a bound that a whole value is held against; with one it
-    // refuses every integer.
+    // The server compares an integer with the integer part of a bound; a bound with a fraction
+    // makes it reject every integer.
     [
       'an integer with bounds that are whole',
       { type: 'integer', exclusiveMinimum: -0.5, maximum: 2.5 },
@@ -248,7 +248,7 @@ describe('a structural schema', () => {
       { type: 'number', minimum: -0.5, maximum: -0.1, exclusiveMaximum: true },
     ],
     ['a constant as an enum', { const: 'x' }, { type: 'string', enum: ['x'] }],
-    // The server takes 2.7 for 2 where that is among the values.
+    // The server accepts 2.7 for 2 in an enum of integers.
     [
       'numbers of which none has a fraction',
       { type: 'number', enum: [1, 2] },
@@ -458,7 +458,7 @@ describe('a structural schema', () => {
     expect(memberOf(json)).toEqual(expected);
   });
 
-  it('of a union of objects has the members of all, and says which go together', () => {
+  it('of a union of objects has the members of all, and their combinations', () => {
     const service = {
       type: 'object',
       properties: { type: { const: 'service' }, name: { type: 'string' } },
@@ -488,7 +488,7 @@ describe('a structural schema', () => {
     });
   });
 
-  it('of a union of objects of which one asks for nothing restricts nothing', () => {
+  it('of a union with an object without requirements restricts nothing', () => {
     const properties = (name: string) => ({
       type: 'object',
       properties: { [name]: { type: 'string' } },
@@ -501,7 +501,7 @@ describe('a structural schema', () => {
     );
   });
 
-  it('has references put in their places', () => {
+  it('has references replaced by their schemas', () => {
     const more = {
       $defs: {
         port: { type: 'integer', maximum: 65535 },
@@ -672,7 +672,7 @@ describe('a structural schema', () => {
       'spec.x[].*',
       'always null',
     ],
-  ])('cannot have %s, and says where', (_, json, path, message) => {
+  ])('cannot have %s; the error has the path', (_, json, path, message) => {
     expect(() => memberOf(json)).toThrow(SchemaError);
     expect(() => memberOf(json)).toThrow(
       expect.objectContaining({
@@ -684,7 +684,7 @@ describe('a structural schema', () => {
     expect(() => memberOf(json)).toThrow(message);
   });
 
-  it('is changed at a path by overrides, or replaced where they have a type', () => {
+  it('is changed at a path by overrides, or replaced if they have a type', () => {
     expect(
       memberOf(
         { type: 'array', items: { type: 'string' } },
@@ -715,7 +715,7 @@ describe('a structural schema', () => {
       expect(at?.['x-kubernetes-validations']).toEqual(rule);
   });
 
-  it('is of an object', () => {
+  it('is of type object', () => {
     expect(() => defineCustomResource({ ...named, spec: z.string() })).toThrow(
       'spec: expected a schema of objects',
     );
@@ -723,7 +723,7 @@ describe('a structural schema', () => {
 });
 
 describe('a schema library', () => {
-  it('may be Zod, Valibot or ArkType, which all give the same', () => {
+  it('may be Zod, Valibot or ArkType, with the same result', () => {
     const spec = (schema: StandardSchema) =>
       defineCustomResource({ ...named, spec: schema }).crd.spec.versions[0]?.schema.openAPIV3Schema
         .properties?.spec;
@@ -780,7 +780,7 @@ describe('a schema library', () => {
     ).toEqual(expected);
   });
 
-  it('that gives no JSON Schema is refused, with what to do', () => {
+  it('without JSON Schema is rejected, with what to do', () => {
     expect(() => defineCustomResource({ ...named, spec: v.object({}) })).toThrow(
       expect.objectContaining({
         code: 'SCHEMA',
@@ -789,7 +789,7 @@ describe('a schema library', () => {
     );
   });
 
-  it('that cannot give it for this schema is quoted', () => {
+  it('that has no JSON Schema for this schema is quoted', () => {
     expect(() => defineCustomResource({ ...named, spec: z.object({ at: z.date() }) })).toThrow(
       expect.objectContaining({
         code: 'SCHEMA',
@@ -801,8 +801,8 @@ describe('a schema library', () => {
   });
 });
 
-// Seen with Go's regexp: each matches the same texts there as here. Replacing piece by piece of the
-// text had changed what an escaped `(` or `\` began.
+// Verified with Go's regexp: each matches the same texts there as here. Replacing parts of the text
+// had changed the meaning of an escaped `(` or `\`.
 it.each([
   ['^\\(?<x>$', '^\\(?<x>$'],
   ['^\\\\u0041$', '^\\\\u0041$'],
@@ -812,8 +812,8 @@ it.each([
   ['^\\p{Script=Greek}\\P{gc=Lu}$', '^\\p{Greek}\\P{Lu}$'],
   ['^\\cA[\\cA\\b\\]]$', '^\\x{1}[\\x{1}\\x08\\]]$'],
   ['(?<year>\\d{4})[(?<x>]', '(?P<year>\\d{4})[(?<x>]'],
-  // What means something else there: it let in a line separator for a dot, refused a no-break space
-  // for a space, and `[:` in a class.
+  // Patterns with another meaning in Go: a dot matched a line separator, a space rejected a
+  // no-break space, and `[:` in a class.
   ['^.\\.$', '^[^\\n\\r\\x{2028}\\x{2029}]\\.$'],
   ['^\\s\\S$', '^[\\x{feff}\\v\\p{Z}\\s][^\\x{feff}\\v\\p{Z}\\s]$'],
   ['^[^\\s-z][\\s\\S]$', '^[^\\x{feff}\\v\\p{Z}\\s-z][\\x{feff}\\v\\p{Z}\\s\\S]$'],
@@ -828,8 +828,8 @@ describe('a schema that transforms', () => {
   const define = (schema: z.ZodType) => () =>
     defineCustomResource({ ...named, spec: z.object({ x: schema }) });
 
-  // The type of what comes out would be that of an object which the server never stores.
-  it('is refused, as objects are stored as they were written', () => {
+  // The output type would be that of an object that the server never stores.
+  it('is rejected, because objects are stored as written', () => {
     expect(define(z.string().transform((text) => text.length))).toThrow(
       expect.objectContaining({
         code: 'SCHEMA',
@@ -844,9 +844,9 @@ describe('a schema that transforms', () => {
     );
   });
 
-  // Members of these names were taken for the keywords, and not compared.
+  // Members with these names were taken for keywords, and not compared.
   it.each(['default', 'required', 'properties', 'items'])(
-    'is seen in a member with the name %s',
+    'is detected in a member with the name %s',
     (name) => {
       expect(define(z.array(z.object({ [name]: z.stringbool() })))).toThrow(
         'spec: the schema transforms values',
@@ -855,7 +855,7 @@ describe('a schema that transforms', () => {
     },
   );
 
-  // A server takes it for no default: what the type says is always there was not.
+  // A server ignores a default of null: the member that the type promises was missing.
   it('is one with a default of null', () => {
     expect(define(z.string().nullable().default(null))).toThrow(
       expect.objectContaining({
@@ -868,7 +868,7 @@ describe('a schema that transforms', () => {
   });
 
   // The type would promise a value that a server without the default never stores.
-  it('is one with a default that its JSON Schema does not tell, until an override does', () => {
+  it('is one with a default that its JSON Schema lacks, without an override', () => {
     const inner = type({ list: type({ replicas: 'number.integer = 1' }).array() });
     expect(() => defineCustomResource({ ...named, spec: inner })).toThrow(
       expect.objectContaining({
@@ -887,8 +887,8 @@ describe('a schema that transforms', () => {
     expect(() => defineCustomResource({ ...named, spec: valibot })).not.toThrow();
   });
 
-  // The server gave a record members that nobody wrote, and the program did not.
-  it('is one with a default for the members of a record that may be missing', () => {
+  // The server added defaulted members to a record, and the program did not.
+  it('is one with a default for members of a record that may be missing', () => {
     const value = z.string().default('x');
     expect(define(z.partialRecord(z.enum(['k', 'l']), value))).toThrow(
       expect.objectContaining({
@@ -899,7 +899,7 @@ describe('a schema that transforms', () => {
     expect(define(z.record(z.enum(['k', 'l']), value))).not.toThrow();
   });
 
-  it('is none for a default, a refinement or a brand', () => {
+  it('is not one with a default, a refinement or a brand', () => {
     const plain = z.object({
       a: z.string().default('x'),
       b: z.record(z.string(), z.int()).prefault({}),
@@ -919,7 +919,7 @@ describe('an object', () => {
     },
   );
 
-  it('that is valid has its defaults, and says what it is', async () => {
+  it('that is valid gets its defaults, and narrows its type', async () => {
     const object = await Wide.parse({ metadata: { name: 'a' }, spec: { host: 'a', nested: {} } });
     expect(object).toEqual({
       apiVersion: 'e2e.capstan.dev/v1',
@@ -929,7 +929,7 @@ describe('an object', () => {
     });
   });
 
-  it('that is not says everything that is wrong, and where', async () => {
+  it('that is not has all problems listed, with their paths', async () => {
     const bad = {
       apiVersion: 'v2',
       kind: 'Gate',
@@ -961,7 +961,7 @@ describe('an object', () => {
     });
   });
 
-  it('is checked by schemas that take their time, too', async () => {
+  it('is checked by async schemas, too', async () => {
     const slow: StandardSchema<{ a: string }> = {
       '~standard': {
         version: 1,
@@ -978,9 +978,9 @@ describe('an object', () => {
     });
   });
 
-  // What is wrong with an object were the arguments of one call, and who makes the object says how
-  // much that is: `validate` rejected, which it never does.
-  it('is told all that is wrong with it, however much that is', async () => {
+  // The problems of an object were passed as arguments of one call, and a user chooses how many
+  // there are: `validate` threw a RangeError.
+  it('gets all of its problems reported, however many', async () => {
     const { validate } = defineCustomResource({
       ...named,
       spec: z.object({ hosts: z.array(z.string()) }),
@@ -1013,7 +1013,8 @@ describe('an object', () => {
       host: string;
     }>();
     expect(Website.resource.indexers).toEqual({ byHost: 'spec.host' });
-    // It was for what has a schema alone: programs with plain resources wrote one of their own.
+    // It accepted only resources with a schema: programs with plain resources had to write their
+    // own.
     expectTypeOf<ObjectOf<typeof Website>>().toEqualTypeOf<Site>();
     expectTypeOf<ObjectOf<typeof Website.resource>>().toEqualTypeOf<Site>();
     expectTypeOf<ObjectOf<Resource<KubeObject>>>().toEqualTypeOf<KubeObject>();

@@ -1,5 +1,5 @@
 /**
- * Bringing an object to a state. controller-runtime:
+ * createOrUpdate and createOrPatch. controller-runtime:
  * pkg/controller/controllerutil/controllerutil_test.go CreateOrUpdate, CreateOrPatch.
  */
 import {
@@ -29,7 +29,7 @@ describe.each([
   ['createOrUpdate', createOrUpdate],
   ['createOrPatch', createOrPatch],
 ] as const)('%s', (_, bring) => {
-  test('creates an object that is not there, from its names', async () => {
+  test('creates a missing object with its names', async () => {
     const { client } = await live();
     const { result, object } = await bring(client, ConfigMaps, at('a'), (draft) => {
       expect(draft).toEqual({
@@ -46,7 +46,7 @@ describe.each([
     );
   });
 
-  test('changes an object that is there, and only if anything is different', async () => {
+  test('changes an existing object only if something differs', async () => {
     const { client, requests } = await live();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const turn = (page: string) =>
@@ -59,9 +59,9 @@ describe.each([
     expect(requests).toHaveLength(before + 1);
   });
 
-  // Story: ports of Go's `if annotations == nil` wrote at each reconcile, and said each time that
-  // they had updated the object.
-  test('takes empty metadata for none, and removes what becomes empty', async () => {
+  // Story: ports of Go's `if annotations == nil` wrote at each reconcile, and each time reported an
+  // update.
+  test('treats empty metadata as absent, and removes emptied metadata', async () => {
     const { client, requests } = await live();
     await client.create(ConfigMaps, configMap('a'));
     requests.length = 0;
@@ -75,21 +75,20 @@ describe.each([
     expect([result, 'labels' in object.metadata]).toEqual(['updated', false]);
   });
 
-  test('is unchanged where the server makes of it what it had, and a dry run says what would be', async () => {
+  test("is unchanged if the server's result is; a dry run reports what would be", async () => {
     const { client } = await live();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const turn = (change: object, options = {}) =>
       bring(client, ConfigMaps, at('a'), (draft) => void Object.assign(draft, change), options);
-    // What the type does not know is dropped by the server.
+    // The server prunes unknown members.
     expect((await turn({ nope: [] })).result).toBe('unchanged');
     const change = { data: { page: '2' } };
     expect((await turn(change, { dryRun: true })).result).toBe('updated');
     expect((await turn(change)).result).toBe('updated');
   });
 
-  // Items of a list do not say their kind, and the answer to a write does: what had been listed was
-  // never unchanged.
-  test('is unchanged for what a cache has listed, and changed where a client of the user answers nothing', async () => {
+  // Items of a list have no kind, and answers to writes do: a listed object was never unchanged.
+  test('is unchanged for a listed object, and updated by a client without answers', async () => {
     const { client, transport } = await cached();
     await newClient({ transport }).create(ConfigMaps, configMap('a', { page: '1' }));
     const turn = (of: Client, change: object) =>
@@ -102,9 +101,9 @@ describe.each([
     expect((await turn(mock, { data: { page: '2' } })).result).toBe('updated');
   });
 
-  // A function that returned a new object without a status had the status patched away, and without
-  // a version it overwrote what others had changed since the read.
-  test('keeps the status and the version where the function gives a new object', async () => {
+  // If the function returned a new object without a status, a patch removed the status, and without
+  // a resourceVersion an update overwrote changes since the read.
+  test('keeps status and resourceVersion if the function returns a new object', async () => {
     const { client, requests } = await live();
     await client.create(Widgets, widget('a', { size: 1 }));
     const status = { type: 'merge', body: { status: { ready: true } } } as const;
@@ -121,7 +120,7 @@ describe.each([
     expect(isConflict(await faster.catch((error: unknown) => error))).toBe(true);
   });
 
-  test('takes another object from the function', async () => {
+  test('accepts another object from the function', async () => {
     const { client } = await live();
     const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({
       ...draft,
@@ -131,7 +130,7 @@ describe.each([
   });
 
   test.each(['is not there', 'is there'])(
-    'refuses another name or namespace for an object that %s, and passes errors on, and then nothing was written',
+    'rejects another name for an object that %s, writing nothing',
     async (where) => {
       const { client, requests } = await live();
       if (where === 'is there') await client.create(ConfigMaps, configMap('a'));
@@ -155,7 +154,7 @@ describe.each([
     },
   );
 
-  test('ends at once where the object cannot be read', async () => {
+  test('rejects at once if the object cannot be read', async () => {
     const { client, server, requests } = await live();
     server.inject({ verb: 'get', do: 'status', status: 403, reason: 'Forbidden' });
     const attempt = bring(client, ConfigMaps, at('a'), () => {
@@ -165,7 +164,7 @@ describe.each([
     expect(requests).toHaveLength(1);
   });
 
-  test('never changes what a cache holds', async () => {
+  test('never changes a cached object', async () => {
     const { client } = await cached();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const shared = await client.get(ConfigMaps, at('a'));
@@ -176,7 +175,7 @@ describe.each([
     expect((await client.get(ConfigMaps, at('a'))).data).toEqual({ page: '1', more: '2' });
   });
 
-  test('passes options on to the write', async () => {
+  test('passes options to the write', async () => {
     const { client, requests } = await live();
     await bring(client, ConfigMaps, at('a'), () => undefined, { dryRun: true, fieldOwner: 'me' });
     expect(lines(requests).at(-1)).toBe(
@@ -185,7 +184,7 @@ describe.each([
   });
 });
 
-test('an update is a conflict where others were faster, and goes through when it is tried again', async () => {
+test('a concurrent update is a conflict, and a retry succeeds', async () => {
   const { client } = await live();
   await client.create(ConfigMaps, configMap('a', { n: '0' }));
   const count = (inner: Client, interfere: () => Promise<unknown>) =>
@@ -213,7 +212,7 @@ test('an update is a conflict where others were faster, and goes through when it
 describe('createOrPatch and the status', () => {
   const ready = { ready: true };
 
-  test('patches object and status, each where it changed', async () => {
+  test('patches object and status, each if it changed', async () => {
     const { client, requests } = await live();
     await client.create(Widgets, widget('w', { size: 1 }));
     const bring = (size: number, status: object) =>
@@ -245,7 +244,7 @@ describe('createOrPatch and the status', () => {
     ]);
   });
 
-  test('creates the object without it', async () => {
+  test('creates the object without the status', async () => {
     const { client } = await live();
     const { result, object } = await createOrPatch(client, Widgets, at('w'), (draft) => {
       draft.status = ready;
@@ -255,8 +254,8 @@ describe('createOrPatch and the status', () => {
   });
 });
 
-// They were told to pass the resource that the object is of, which they had.
-test('what was read as metadata alone is not written back, and the error says why', async () => {
+// The error suggested to pass the resource of the object, which the program had done.
+test('an object with only metadata is not written back, and the error says why', async () => {
   const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
   const { client, transport } = await cached({ factoryOptions: { selections } });
   await client.create(ConfigMaps, configMap('a', { page: '1' }));
@@ -283,7 +282,7 @@ test('what was read as metadata alone is not written back, and the error says wh
   expect([result, object.data]).toEqual(['updated', { page: '1', more: '2' }]);
 });
 
-test('what was read as metadata alone is neither created nor has its status written, and takes patches', async () => {
+test('an object with only metadata is not created; patches of it work', async () => {
   const selections = new Map([[Widgets, { metadataOnly: true }]]);
   const { client, transport } = await cached({ factoryOptions: { selections } });
   const made = await client.create(Widgets, widget('w', { size: 1 }));
@@ -308,8 +307,8 @@ test('what was read as metadata alone is neither created nor has its status writ
   await expect(client.get(Widgets, at('w'))).rejects.toSatisfy(isNotFound);
 });
 
-// Of some kinds there is no more.
-test('an object that has nothing but metadata is written back, also where metadata alone was read', async () => {
+// Some kinds have no other members.
+test('an object of a kind with only metadata is written back', async () => {
   const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
   const { client } = await cached({ factoryOptions: { selections } });
   await client.create(ConfigMaps, configMap('bare'));

@@ -1,5 +1,5 @@
 /**
- * Kinds to resources, as the server tells them. controller-runtime:
+ * From kinds to resources, by the server's discovery. controller-runtime:
  * pkg/client/apiutil/restmapper_test.go.
  */
 import {
@@ -21,7 +21,7 @@ import {
 } from '../helpers/client/fixtures.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-/** Of versions, of which the first is stored; those in brackets are not served. */
+/** A definition by its versions, the first one stored; those in brackets are not served. */
 const definition = (plural: string, kind: string, scope: string, ...versions: string[]) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -59,7 +59,7 @@ async function define(
 }
 
 describe('discovery', () => {
-  test('finds the resource of a kind, of the core group, of a built-in one and of a custom one', async () => {
+  test('finds the resource of core, built-in and custom kinds', async () => {
     const { transport } = await live();
     await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
     const discovery = new Discovery(transport);
@@ -89,7 +89,7 @@ describe('discovery', () => {
     });
   });
 
-  test('asks once for each group and version, also when asked by many at a time', async () => {
+  test('sends one request per group and version, also for concurrent calls', async () => {
     const { transport, requests } = await live();
     const discovery = new Discovery(transport);
     await Promise.all(
@@ -101,7 +101,7 @@ describe('discovery', () => {
     expect(lines(requests)).toEqual(['GET /apis/apps', 'GET /apis/apps/v1']);
   });
 
-  test('of a kind in two versions prefers what the server prefers, and asks once for each', async () => {
+  test("prefers the server's preferred version of a kind", async () => {
     const { transport, requests } = await live();
     await define(transport, definition('gizmos', 'Gizmo', 'Namespaced', 'v1', 'v2'));
     const discovery = new Discovery(transport);
@@ -118,7 +118,7 @@ describe('discovery', () => {
       expect(await versionOf(version)).toEqual([version ?? 'v2']);
   });
 
-  test('finds a version that has come, and forgets one that is not served any more, once it asks again', async () => {
+  test('finds a new version, and forgets one that is not served, on the next request', async () => {
     const { client, transport } = await live();
     const first = definition('gizmos', 'Gizmo', 'Namespaced', 'v1');
     await define(transport, first);
@@ -146,7 +146,7 @@ describe('discovery', () => {
     expect((await discovery.resourceFor(gizmo)).version).toBe('v1');
   });
 
-  test('asks again for a kind that it does not have, as its definition may have come', async () => {
+  test('asks again for an unknown kind, as its definition may exist now', async () => {
     const { transport, requests } = await live();
     await define(transport, definition('gizmos', 'Gizmo', 'Namespaced'));
     const discovery = new Discovery(transport);
@@ -165,7 +165,7 @@ describe('discovery', () => {
     expect(lines(requests)).toEqual(['GET /apis/example.com/v1']);
   });
 
-  test('is not found for a kind, a version or a group that the server does not have', async () => {
+  test('rejects with NotFound for an unknown kind, version or group', async () => {
     const { transport } = await live();
     for (const kind of [
       { group: '', kind: 'Nothing' },
@@ -175,9 +175,9 @@ describe('discovery', () => {
       await expect(discover(transport, kind)).rejects.toSatisfy(isNotFound);
   });
 
-  // Whose apiVersion it is, a tenant chose: "../api" went up in the path, over fetch and through
-  // proxies, and gave the Secrets of the core group under a group that no list of refused ones has;
-  // with "a/b" of v1 what was kept of it was given for v1 of "a/b" too.
+  // A tenant may choose the apiVersion: "../api" moved up in the path, over fetch and through
+  // proxies, and returned Secrets of the core group under a group that no deny list has; with "a/b"
+  // of v1 the record was returned for v1 of "a/b" too.
   test.each([
     { group: '../api', version: 'v1', kind: 'Secret' },
     { group: '..', kind: 'Secret' },
@@ -185,16 +185,13 @@ describe('discovery', () => {
     { group: '..%2fapi', version: 'v1', kind: 'Secret' },
     { group: 'apps', version: '../../api/v1', kind: 'Secret' },
     { group: '', version: '..', kind: 'Secret' },
-  ])(
-    'a kind whose group or version would leave its place in the path is refused, and nothing asked: %j',
-    async (kind) => {
-      const { transport, requests } = await live();
-      await expect(discover(transport, kind)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-      expect(requests).toEqual([]);
-    },
-  );
+  ])('a group or version with a slash is rejected without a request: %j', async (kind) => {
+    const { transport, requests } = await live();
+    await expect(discover(transport, kind)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(requests).toEqual([]);
+  });
 
-  test('a group that has a query in it is asked for as it is', async () => {
+  test('a group with a query in it is escaped', async () => {
     const { transport, requests } = await live();
     await expect(discover(transport, { group: 'apps?a=#b', kind: 'Secret' })).rejects.toSatisfy(
       isNotFound,
@@ -202,10 +199,9 @@ describe('discovery', () => {
     expect(lines(requests)).toEqual(['GET /apis/apps%3Fa%3D%23b']);
   });
 
-  // That there is none was kept for each of them, and which they are may be a tenant's word: memory
-  // grew with them, and the time of each question. Each was asked for twice, too, once anything was
-  // kept.
-  test('keeps nothing of groups that the server does not have', async () => {
+  // A record was kept of each unknown group, which a tenant may choose: memory grew, and the time
+  // of each call. Each was requested twice once there was any record.
+  test('keeps no record of groups that the server does not have', async () => {
     const { transport, requests } = await live();
     const discovery = new Discovery(transport);
     await discovery.resourceFor({ group: 'apps', kind: 'Deployment' });
@@ -221,7 +217,7 @@ describe('discovery', () => {
     expect(discovery.size).toBe(2);
   });
 
-  test('keeps no failure, and passes it on', async () => {
+  test('keeps no failure, and rejects with it', async () => {
     const { transport } = await live();
     let failing = true;
     const discovery = new Discovery({
@@ -234,7 +230,7 @@ describe('discovery', () => {
     expect((await discovery.resourceFor(kind)).plural).toBe('deployments');
   });
 
-  test('goes on for others where the signal of one call has fired', async () => {
+  test('continues for other callers if the signal of one call fires', async () => {
     const { transport } = await live();
     const discovery = new Discovery(transport);
     const abort = new AbortController();
@@ -246,8 +242,8 @@ describe('discovery', () => {
     expect((await second).plural).toBe('deployments');
   });
 
-  // The second call waited for the first one's request with nothing to end it.
-  test('ends with its signal also where it waits for what another call has asked', async () => {
+  // The second call waited for the first one's request, and its signal did not end that.
+  test('ends with its signal while it waits for the request of another call', async () => {
     const { transport } = await live();
     const discovery = new Discovery({
       ...transport,
@@ -261,8 +257,8 @@ describe('discovery', () => {
     await expect(second).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  // A garbage collector or a backup starts from these, and had to be told its kinds.
-  test('gives all resources that have the verbs asked for, each in one version and as it is now', async () => {
+  // A garbage collector or a backup begins with all kinds, and had to be given them.
+  test('lists all resources with the given verbs, each in one version', async () => {
     const { transport } = await live();
     const discovery = new Discovery(transport);
     const plurals = async (...verbs: string[]) => {
@@ -286,7 +282,7 @@ describe('discovery', () => {
     expect(found).toEqual(await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' }));
   });
 
-  /** Answers by path; what is not there is an aggregated API that is down. */
+  /** Answers by path; others are of an aggregated API that is down. */
   const scripted = (answers: Record<string, object>) => ({
     request: async ({ path }: { path: string }) => {
       const body = answers[path] ?? {
@@ -303,7 +299,7 @@ describe('discovery', () => {
     },
   });
 
-  test('gives the resources of other groups where one is down, and says which', async () => {
+  test('lists the resources of other groups if one is down, and names that', async () => {
     const version = (name: string) => ({ groupVersion: `g/${name}`, version: name });
     const widget = { name: 'widgets', kind: 'Widget', namespaced: true, verbs: ['get', 'list'] };
     const answers: Record<string, object> = {
@@ -347,7 +343,7 @@ describe('discovery', () => {
     await expect(discovery.resources()).rejects.toMatchObject({ status: 503 });
   });
 
-  test('serves a client with objects whose kinds the program does not know', async () => {
+  test('serves a client with objects of kinds that the program does not know', async () => {
     const { transport, client } = await live();
     await client.create(Widgets, widget('w', { size: 1 }));
     const discovery = new Discovery(transport);
@@ -364,7 +360,7 @@ describe('discovery', () => {
     expect(await discovery.isObjectNamespaced({ apiVersion: 'v1', kind: 'Namespace' })).toBe(false);
   });
 
-  test('refuses what names no kind', async () => {
+  test('rejects an argument without a kind', async () => {
     const { transport } = await live();
     const discovery = new Discovery(transport);
     for (const wrong of [{}, { group: 'apps' }, { group: 1, kind: 'A' }, null])
@@ -374,7 +370,7 @@ describe('discovery', () => {
   });
 });
 
-test('a kind is told by a resource, or by an object that says it', () => {
+test('accepts a resource, or an object with apiVersion and kind', () => {
   expect(groupVersionKindFor(ConfigMaps)).toEqual({ group: '', version: 'v1', kind: 'ConfigMap' });
   expect(groupVersionKindFor({ apiVersion: 'apps/v1', kind: 'Deployment' })).toEqual({
     group: 'apps',

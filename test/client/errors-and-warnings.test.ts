@@ -1,5 +1,5 @@
 /**
- * Which failure it was, and what the server remarks. apimachinery: pkg/api/errors/errors_test.go,
+ * Predicates of errors, and warnings of the server. apimachinery: pkg/api/errors/errors_test.go,
  * pkg/util/net/http_test.go warnings.
  */
 import { StatusError, type Transport, TransportError } from 'capstan/cache';
@@ -45,13 +45,13 @@ const KINDS: [is: (error: unknown) => boolean, reason: string, code: number, cod
   ];
 
 describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
-  test('is told by the reason, and by the code only where no reason is known', () => {
+  test('is recognised by the reason, and by the code if there is no known reason', () => {
     expect(is(failure(code, reason))).toBe(true);
     expect(is(failure(200, reason))).toBe(true);
     expect(is(failure(code))).toBe(codeAlone);
     expect(is(failure(code, 'SomethingNew'))).toBe(codeAlone);
     const others = KINDS.filter(([other]) => other !== is);
-    // Too large and too many are told by their code whatever the reason.
+    // TooLarge and TooManyRequests are recognised by their code whatever the reason.
     if (code !== 413 && code !== 429)
       for (const [, other] of others) expect(is(failure(code, other)), other).toBe(false);
   });
@@ -69,9 +69,9 @@ describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
   });
 });
 
-test('errors that mean that there is nothing to do are left out, and all others thrown again', async () => {
-  // Story: they returned the error, as in Go. `client.delete(…).catch(errors.ignoreNotFound)` compiled,
-  // and swallowed every failure.
+test('errors that mean success are ignored, and all others rethrown', async () => {
+  // Story: they returned the error, as in Go. `client.delete(…).catch(errors.ignoreNotFound)`
+  // compiled, and swallowed every failure.
   const [gone, there, other] = [
     failure(404, 'NotFound'),
     failure(409, 'AlreadyExists'),
@@ -89,7 +89,7 @@ test('errors that mean that there is nothing to do are left out, and all others 
   ]);
 });
 
-test('causes and the delay that the server asks for are read from the details', () => {
+test('causes and retryAfterSeconds are read from the details', () => {
   const conflict = failure(409, 'Conflict', {
     causes: [{ reason: 'FieldManagerConflict', field: '.spec' }],
   });
@@ -105,7 +105,7 @@ test('causes and the delay that the server asks for are read from the details', 
   expect(
     errors.suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 })),
   ).toBeUndefined();
-  // Go does not write a zero
+  // Go omits a zero
   expect(errors.suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0);
   expect(errors.suggestsClientDelay(failure(429, '', { retryAfterSeconds: 0 }))).toBeUndefined();
   expect(errors.suggestsClientDelay(failure(504, 'ServerTimeout'))).toBeUndefined();
@@ -154,7 +154,7 @@ describe('warnings', () => {
     ]);
   });
 
-  test('go to the logger where there is no hook, and nowhere without either', async () => {
+  test('go to the logger if there is no hook, and nowhere without either', async () => {
     const said: unknown[] = [];
     const silent = () => undefined;
     const logger = {

@@ -1,6 +1,4 @@
-/**
- * Where the recorders of these tests write to: every request is kept, and answered as a test wants.
- */
+/** The server of the recorders in tests: it keeps every request, and answers as the test says. */
 import type { StatusError } from 'capstan/cache';
 import type { Client, EventSeries, KubeEvent, Patch } from 'capstan/client';
 
@@ -15,8 +13,8 @@ export interface Sent {
 export type Answer = (sent: Sent) => unknown;
 
 /**
- * Answers nothing but success, until `answer` is set: what it returns is thrown unless it is
- * undefined. A promise is awaited.
+ * Answers success until `answer` is set: a result other than undefined is thrown. A promise is
+ * awaited.
  */
 export class ScriptedSink {
   readonly sent: Sent[] = [];

@@ -1,6 +1,6 @@
 /**
- * The event recorder when there is more to write than waits in its queue: who needs room there, who
- * needs none, and who waits for whom.
+ * The event recorder with more to write than its queue holds: what needs room, and what waits for
+ * what.
  */
 import { StatusError } from 'capstan/cache';
 import { EventRecorder, type EventRecorderOptions } from 'capstan/client';
@@ -39,7 +39,7 @@ function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
   });
 }
 
-/** Every object fails once, a few at a time, so that what is new has room. */
+/** Each object fails once, a few at a time, so that new Events have room. */
 async function sweep(recorder: EventRecorder): Promise<void> {
   for (let i = 0; i < OBJECTS; i++) {
     recorder.event(pod('shop', `p${i}`), failed);
@@ -47,7 +47,7 @@ async function sweep(recorder: EventRecorder): Promise<void> {
   }
 }
 
-/** How many Events the server has of each count. */
+/** The number of the server's Events by count. */
 function onServer(): Record<number, number> {
   const counts = new Map(sink.sent.map(({ name, series }) => [name, series?.count ?? 1]));
   const tally: Record<number, number> = {};
@@ -55,10 +55,10 @@ function onServer(): Record<number, number> {
   return tally;
 }
 
-// They asked for room among the new ones: of 1500 series, 500 stayed as they were when they began,
-// on a server that had nothing else to do.
+// Series took room among new Events: of 1500 series, 500 kept their first count, on a server
+// without other load.
 describe('more series than new Events may wait', () => {
-  it('are all told when the recorder is closed', async () => {
+  it('are all written when the recorder is closed', async () => {
     const recorder = start();
     for (let round = 0; round < 5; round++) await sweep(recorder);
     await recorder.close();
@@ -70,7 +70,7 @@ describe('more series than new Events may wait', () => {
     });
   });
 
-  it('are all told when they end together', async () => {
+  it('are all written when they end together', async () => {
     const recorder = start();
     for (let round = 0; round < 5; round++) await sweep(recorder);
     await clock.run(6 * MINUTE);
@@ -115,11 +115,11 @@ describe('more series than new Events may wait', () => {
   });
 });
 
-describe('writes that fail', () => {
+describe('failing writes', () => {
   const refusing = 'refusing';
   const written = () => sink.sent.filter(({ namespace }) => namespace !== refusing).length;
 
-  /** As where the webhook of one namespace's admission is gone. */
+  /** As when the admission webhook of one namespace is down. */
   function refuse(): void {
     sink.answer = ({ namespace }) =>
       namespace === refusing
@@ -134,9 +134,9 @@ describe('writes that fail', () => {
     }
   }
 
-  // Each slept for two minutes in one of the eight workers: with eight of them the events of
-  // everybody else waited, and were dropped.
-  it('hold up no others, and take no room from them', async () => {
+  // Each slept for two minutes in one of the eight workers: with eight of them all other Events
+  // waited, and were dropped.
+  it('do not block other Events, and take no room from them', async () => {
     refuse();
     const recorder = start();
     await fail(recorder, OBJECTS);
@@ -151,7 +151,7 @@ describe('writes that fail', () => {
     await recorder.close();
   });
 
-  it('are tried again when their time has come, each with its newest count', async () => {
+  it('are retried at their time, each with its newest count', async () => {
     refuse();
     const recorder = start({ random: () => 0 });
     await fail(recorder, OBJECTS);
@@ -168,7 +168,7 @@ describe('writes that fail', () => {
     expect(sink.sent, 'nothing is left to say').toHaveLength(2 * OBJECTS);
   });
 
-  it('are counted from the last one that came through', async () => {
+  it('are counted from the last successful one', async () => {
     const recorder = start();
     for (const told of [1, 2]) {
       refuse();
@@ -181,7 +181,7 @@ describe('writes that fail', () => {
     await recorder.close();
   });
 
-  it('wait in a bounded number; what fails beyond it is given up, which is said once a minute', async () => {
+  it('wait in a bounded number; others are dropped, reported once a minute', async () => {
     refuse();
     const recorder = start({ maxQueued: 5000 });
     for (let i = 0; i < 4100; i++) recorder.event(pod(refusing, `p${i}`), failed);
@@ -199,7 +199,7 @@ describe('writes that fail', () => {
     expect(recorder.counts()).toMatchObject({ written: 0, lost: 4105 });
   });
 
-  it('are tried at once, and once, when the recorder is closed', async () => {
+  it('are retried at once, and once, when the recorder is closed', async () => {
     refuse();
     const recorder = start();
     await fail(recorder, OBJECTS);
@@ -209,7 +209,7 @@ describe('writes that fail', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('are lost, each once, when the shutdown is given up', async () => {
+  it('are lost, each once, when the shutdown is aborted', async () => {
     refuse();
     const recorder = start();
     await fail(recorder, OBJECTS);
@@ -227,10 +227,10 @@ describe('writes that fail', () => {
   });
 });
 
-// Only the pause between two tries left the workers: a webhook that lets each write fail after ten
-// seconds held all eight with tries, and the events of everybody else came 13 s late beside 30
-// objects that failed, 233 s beside 200, and never beside 900.
-describe('writes that fail slowly', () => {
+// Only the pause between two tries freed the workers: a webhook that failed each write after ten
+// seconds kept all eight busy, and other Events came 13 s late beside 30 failing objects, 233 s
+// beside 200, and never beside 900.
+describe('slowly failing writes', () => {
   const WEBHOOK_MS = 10_000;
   const later = <T>(ms: number, value: T) =>
     new Promise<T>((resolve) => clock.setTimer(() => resolve(value), ms));
@@ -261,7 +261,7 @@ describe('writes that fail slowly', () => {
     ['200 objects', 200, 1],
     ['900 objects', 900, 1],
     ['900 objects of three namespaces', 300, 3],
-  ])('hold up others for one try of each namespace: %s', async (_, objects, namespaces) => {
+  ])('block other Events for one try of each namespace: %s', async (_, objects, namespaces) => {
     const recorder = start({ maxQueued: 1000 });
     for (let i = 0; i < namespaces; i++) record(recorder, `blocked${i}`, objects);
     let most = 0;
@@ -284,7 +284,7 @@ describe('writes that fail slowly', () => {
     expect(recorder.counts()).toMatchObject({ written: 1200 + objects * namespaces, lost: 0 });
   });
 
-  it('hold up others of their own namespace until each has failed once', async () => {
+  it('block Events of their own namespace until each has failed once', async () => {
     sink.answer = ({ event }) =>
       event?.reason === 'Hangs' ? later(WEBHOOK_MS, timedOut()) : undefined;
     const recorder = start({ maxQueued: 1000 });
@@ -315,7 +315,7 @@ describe('writes that fail slowly', () => {
     await end(recorder);
   });
 
-  it('are not before what failed in passing', async () => {
+  it('do not come before quickly failing ones', async () => {
     const recorder = start({ maxQueued: 1000 });
     record(recorder, 'blocked', 200);
     await clock.run(WEBHOOK_MS);
@@ -330,7 +330,7 @@ describe('writes that fail slowly', () => {
     await end(recorder);
   });
 
-  it('go on together as soon as one comes through', async () => {
+  it('resume together as soon as one succeeds', async () => {
     const recorder = start({ maxQueued: 1000 });
     record(recorder, 'blocked', 200);
     await clock.run(MINUTE);
@@ -347,7 +347,7 @@ describe('writes that fail slowly', () => {
     await end(recorder);
   });
 
-  it('are given up after a minute without an answer, each try, and tried again', async () => {
+  it('are aborted after a minute without an answer, and retried', async () => {
     const never = Promise.withResolvers<undefined>().promise;
     sink.answer = ({ namespace }) => (blocked(namespace) ? never : undefined);
     const recorder = start({ random: () => 0 });
@@ -368,7 +368,7 @@ describe('writes that fail slowly', () => {
     await end(recorder);
   });
 
-  it('are tried once more by all workers when the recorder is closed, others first', async () => {
+  it('are retried once by all workers at the shutdown, others first', async () => {
     const recorder = start({ maxQueued: 1000 });
     record(recorder, 'blocked', 80);
     await clock.run(12 * MINUTE);

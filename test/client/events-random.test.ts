@@ -1,6 +1,6 @@
 /**
- * The recorder beside a count: whatever fails on the way, answers that are lost included, each
- * event that was asked for is told once, by an Event of its own or in the count of a series.
+ * Compares the recorder with a count: whatever fails, lost answers included, each recorded event is
+ * written once, as an Event or in the count of a series.
  */
 import { StatusError, TransportError } from 'capstan/cache';
 import { EventRecorder, type KubeEvent } from 'capstan/client';
@@ -13,20 +13,17 @@ import { ScriptedSink, type Sent } from './event-sink.ts';
 const MINUTE = 60_000;
 const REASONS = ['A', 'B', 'C', 'D', 'E'];
 const seed = testSeed();
-/** The request has no answer, and ends when its time is over. */
+/** The request has no answer, and ends at its time limit. */
 const HANGS = new Promise<never>(() => undefined);
 
-/**
- * What a server keeps, and what it answers: at random it fails before it does what it was asked, or
- * its answer is lost after it did.
- */
+/** A server that fails at random before it stores a request, or loses the answer after it. */
 class Kept {
   readonly events = new Map<string, { reason: string; count: number }>();
   readonly #random: Random;
   /**
-   * Failures in a row of one Event: with twelve it is given up, and chance must not come to that,
-   * nor must two rows: a create that finds its Event there ends one here, and is of the same try as
-   * the patch after it.
+   * The failures in a row of one Event. At twelve it is given up, which must not happen here by
+   * chance; a create that finds its Event ends a row, because the patch after it is part of the
+   * same try.
    */
   readonly #inRow = new Map<string, number>();
   failing = true;
@@ -55,7 +52,7 @@ class Kept {
   }
 }
 
-it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SEED=${seed})`, async () => {
+it(`each event is written once (CAPSTAN_SEED=${seed})`, async () => {
   console.log(`events: CAPSTAN_SEED=${seed}`);
   const before = setErrorHandler(() => undefined);
   onTestFinished(() => {

@@ -1,6 +1,5 @@
 /**
- * The event recorder: what an Event looks like, when it is a series, what is tried again, and that
- * nobody ever waits for it.
+ * The event recorder: the form of an Event, series, retries, and that it never blocks its caller.
  */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
 import {
@@ -72,7 +71,7 @@ const status = (code: number, reason: string) =>
 const first = (): Sent => sink.sent[0] as Sent;
 
 describe('an event', () => {
-  it('says what happened to which object, when, and who says so', async () => {
+  it('has its object, reason, time and reporter', async () => {
     start().eventf(pod, undefined, 'Normal', 'Started', 'Starting', 'Pod started');
     await clock.settle();
     expect(sink.sent).toHaveLength(1);
@@ -89,7 +88,7 @@ describe('an event', () => {
     });
   });
 
-  it('names a second object, and takes a note with arguments', async () => {
+  it('has a related object, and a formatted note', async () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', uid: 'u-2' } };
     const recorder = start();
     recorder.eventf(
@@ -112,7 +111,7 @@ describe('an event', () => {
     });
   });
 
-  it('loses no argument of its note, and takes an error for its message', async () => {
+  it('loses no argument of its note, and prints an error as its message', async () => {
     start().eventf(
       pod,
       undefined,
@@ -127,7 +126,7 @@ describe('an event', () => {
     expect(sink.sent.map(({ event }) => event?.note)).toEqual(['why: full, %s', 'left: a {"b":1}']);
   });
 
-  it('about an object in no namespace goes to the namespace default', async () => {
+  it('about a cluster-scoped object is in the namespace default', async () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', uid: 'u-2' } };
     start().event(node, details);
     await clock.settle();
@@ -141,7 +140,7 @@ describe('an event', () => {
     ['a name in capitals', 'test.POD'],
     ['a path', 'test.pod/invalid!chars?'],
     ['a name that begins with dashes', '--test.pod/invalid!chars?'],
-  ])('about %s, which is no name for an Event, has a name of its own', async (_, name) => {
+  ])('about %s, an invalid name for an Event, has a generated name', async (_, name) => {
     start().event(
       { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name, uid: 'u-3' } },
       details,
@@ -151,14 +150,14 @@ describe('an event', () => {
     expect(first().event?.regarding.name).toBe(name);
   });
 
-  it('has a name of its own, also of many in one moment', async () => {
+  it('has a unique name, also among many in one moment', async () => {
     const recorder = start();
     for (let i = 0; i < 20; i++) recorder.event(pod, { ...details, reason: `Reason${i}` });
     await clock.settle();
     expect(new Set(sink.sent.map(({ name }) => name)).size).toBe(20);
   });
 
-  it('is about a part of an object, or about one whose text does not say what it is, by a reference', async () => {
+  it('refers to a part of an object, or to one without its kind, by a reference', async () => {
     const Pod = defineResource<typeof pod>()({
       group: '',
       version: 'v1',
@@ -185,14 +184,14 @@ describe('an event', () => {
     expect(notes[2]).toBe(`${'ä'.repeat(510)}…`);
   });
 
-  it('has words of at most 128 bytes', async () => {
+  it('has a reason and an action of at most 128 bytes', async () => {
     const word = 'ä'.repeat(64);
     start({ reportingInstance: word }).event(pod, { reason: word, action: word });
     await clock.settle();
     expect(first().event).toMatchObject({ reason: word, action: word, reportingInstance: word });
   });
 
-  it('whose second object is none is told without it, and that is reported', async () => {
+  it('with an invalid related object is written without it, which is reported', async () => {
     start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
     await clock.settle();
     expect(first().event).not.toHaveProperty('related');
@@ -201,7 +200,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('is about a reference of a kind and a name, which needs no more', async () => {
+  it('refers to an object by a reference with kind and name alone', async () => {
     start().event({ kind: 'Pod', name: 'foo' }, { ...details, related: {} });
     await clock.settle();
     expect(first().event?.regarding).toEqual({ kind: 'Pod', name: 'foo' });
@@ -211,7 +210,7 @@ describe('an event', () => {
     ]);
   });
 
-  it('takes annotations', async () => {
+  it('has the given annotations', async () => {
     start().event(pod, { ...details, annotations: { a: 'b' } });
     await clock.settle();
     expect(first().event?.metadata.annotations).toEqual({ a: 'b' });
@@ -219,7 +218,7 @@ describe('an event', () => {
 
   it.each([
     ['no reason', pod, { ...details, reason: '' }, '"reason" expected a word of 1 to 128 bytes'],
-    // The server counts bytes: these came back as refused.
+    // The server counts bytes: such Events were rejected.
     [
       '65 characters of 130 bytes',
       pod,
@@ -235,7 +234,7 @@ describe('an event', () => {
     ],
     ['an object of no kind', { metadata: {} }, details, 'use objectReference(resource, object)'],
     ['no object', undefined as unknown as object, details, '"regarding" expected an object'],
-    // Whatever had no metadata was taken for a reference: Events about nothing were written.
+    // An object without metadata was taken for a reference: Events about nothing were written.
     [
       'an empty object',
       {},
@@ -271,7 +270,7 @@ describe('an event', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 1, lost: 1 });
   });
 
-  it('that cannot even be formatted throws nothing', () => {
+  it('that cannot be formatted throws nothing', () => {
     const bad = {
       toString: () => {
         throw new Error('no text');
@@ -289,7 +288,7 @@ describe('a recorder', () => {
   it.each([
     [{ reportingController: '' }, 'reportingController'],
     [{ reportingController: 'a b' }, 'reportingController'],
-    // The server answered 422 to every event of a prefix that is no DNS subdomain.
+    // The server answered 422 to every event of a reporter whose prefix is no DNS subdomain.
     [{ reportingController: 'a..b/c' }, 'reportingController'],
     [{ reportingController: 'a.-b/c' }, 'reportingController'],
     [{ reportingController: `${'a'.repeat(254)}/c` }, 'reportingController'],
@@ -299,13 +298,13 @@ describe('a recorder', () => {
     [{ refillPeriod: 0 }, 'refillPeriod'],
     [{ maxQueued: 0 }, 'maxQueued'],
     [{ client: {} as never }, 'client.create'],
-  ])('with %o is refused', (options, name) => {
+  ])('with %o is rejected', (options, name) => {
     expect(() => start(options)).toThrow(
       expect.objectContaining({ message: expect.stringContaining(`"${name}"`) }),
     );
   });
 
-  it('has an instance of its own if none is given', async () => {
+  it('has a generated instance if none is given', async () => {
     start({ reportingInstance: undefined, random: () => 0.5 }).event(pod, details);
     await clock.settle();
     expect(first().event?.reportingInstance).toBe('c1.example/c1-80000000');
@@ -313,7 +312,7 @@ describe('a recorder', () => {
 });
 
 describe('isomorphic events', () => {
-  it('are one Event, which gets a series when it happens again', async () => {
+  it('are one Event, which becomes a series when it repeats', async () => {
     const recorder = start();
     recorder.event(pod, details);
     await clock.settle();
@@ -330,7 +329,7 @@ describe('isomorphic events', () => {
     });
   });
 
-  it('are counted, and written at the end of the series alone', async () => {
+  it('are counted, and written only at the end of the series', async () => {
     const recorder = start();
     for (let i = 0; i < 10; i++) {
       recorder.event(pod, details);
@@ -372,7 +371,7 @@ describe('isomorphic events', () => {
 
   // client-go compares the whole reference: a controller that writes the object's status at each
   // failure has an Event for each.
-  it('are those about another version of the object too', async () => {
+  it('include those about another resourceVersion of the object', async () => {
     const recorder = start();
     recorder.event(regarding, details);
     recorder.event({ ...regarding, resourceVersion: '8' }, details);
@@ -380,9 +379,8 @@ describe('isomorphic events', () => {
     expect(sink.verbs).toEqual(['create 2']);
   });
 
-  // Six jobs were one Event that named the first of them, and a failure kept its first text however
-  // it went on.
-  it('of more than ten notes are combined beyond these, until they are forgotten', async () => {
+  // Six jobs were one Event that named the first of them, and a failure kept its first text.
+  it('of more than ten notes are combined, until they are forgotten', async () => {
     const recorder = start();
     const tell = async (from: number, to: number) => {
       for (let i = from; i < to; i++) recorder.event(pod, { ...details, note: `job ${i}` });
@@ -412,15 +410,15 @@ describe('isomorphic events', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 16, filtered: 0, lost: 0 });
   });
 
-  // Each note was forgotten six minutes after it came: one a minute with a new text each time asked
-  // for a new Event each, and of 120 the spam filter left out 72 that no series counted. So was one
-  // that came again with each of eight texts.
+  // Each note was forgotten after six minutes: one a minute with a new text each needed a new Event
+  // each, and of 120 the spam filter dropped 72 that no series counted. A note that repeated after
+  // eight others had the same fate.
   it.each([
     ['a minute apart', MINUTE, 120],
     ['45 s apart', 45_000, 120],
     ['10 s apart', 10_000, 120],
     ['a minute apart, of eight notes', MINUTE, 8],
-  ])('that go on slowly are all counted: %s', async (_, ms, notes) => {
+  ])('that continue slowly are all counted: %s', async (_, ms, notes) => {
     const recorder = start();
     for (let i = 0; i < 120; i++) {
       recorder.event(pod, { ...details, note: `attempt ${i % notes}` });
@@ -436,9 +434,9 @@ describe('isomorphic events', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 120, filtered: 0, lost: 0 });
   });
 
-  // What the filter refused was no sign that a group went on: where three shared the tokens, none
-  // came to its combined series.
-  it('whose Events are refused keep their group alive', async () => {
+  // A dropped event did not extend the group's life: if three groups shared the tokens, none got a
+  // combined series.
+  it('whose Events are dropped keep their group alive', async () => {
     const recorder = start({ burst: 1, refillPeriod: 8 * MINUTE });
     for (let i = 0; i < 100; i++) {
       recorder.event(pod, { ...details, note: `attempt ${i}` });
@@ -449,7 +447,7 @@ describe('isomorphic events', () => {
     expect(recorder.counts()).toMatchObject({ filtered: 70, aggregated: 19 });
   });
 
-  it('are combined with a note that is cut again, and are no other for one without a note', async () => {
+  it('are combined with a note that is cut, and separate from those without one', async () => {
     const recorder = start();
     for (let i = 0; i < 10; i++) recorder.event(pod, { ...details, note: `${i}` });
     recorder.event(pod, { ...details, note: 'ä'.repeat(512) });
@@ -463,7 +461,7 @@ describe('isomorphic events', () => {
     ]);
   });
 
-  it('that came at once are created as a series', async () => {
+  it('that come at once are created as a series', async () => {
     const recorder = start();
     recorder.event(pod, details);
     recorder.event(pod, details);
@@ -473,7 +471,7 @@ describe('isomorphic events', () => {
     expect(first().series?.count).toBe(3);
   });
 
-  it('that happen while the first is being written are written after it, never beside it', async () => {
+  it('that happen during the first write are written after it', async () => {
     let answer: () => void = () => undefined;
     sink.answer = () => new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
     const recorder = start();
@@ -490,7 +488,7 @@ describe('isomorphic events', () => {
     await clock.settle();
   });
 
-  it('are forgotten after six minutes if there was but one, without another write', async () => {
+  it('are forgotten after six minutes without a write if there was one', async () => {
     const recorder = start();
     recorder.event(pod, details);
     await clock.run(6 * MINUTE);
@@ -522,7 +520,7 @@ describe('isomorphic events', () => {
     expect(clock.timers(), 'only the one that refreshes is left').toBe(1);
   });
 
-  it('are not written with those that go on if there was but one', async () => {
+  it('without a repeat are not in the half-hourly writes', async () => {
     const recorder = start();
     for (let i = 0; i < 6; i++) {
       await clock.run(5 * MINUTE);
@@ -534,7 +532,7 @@ describe('isomorphic events', () => {
     expect(sink.verbs.filter((verb) => verb !== 'create')).toEqual(['patch 2', 'patch 6']);
   });
 
-  it('that go on are written every half an hour, as the server forgets an Event after an hour', async () => {
+  it('that continue are written every half an hour', async () => {
     const recorder = start();
     for (let minute = 0; minute < 62; minute++) {
       recorder.event(pod, details);
@@ -543,7 +541,7 @@ describe('isomorphic events', () => {
     expect(sink.verbs).toEqual(['create', 'patch 2', 'patch 30', 'patch 60']);
   });
 
-  it('go on though the half-hourly write was lost, which the next one makes good', async () => {
+  it('continue after a lost half-hourly write, which the next one includes', async () => {
     const recorder = start();
     for (let minute = 0; minute < 62; minute++) {
       const lost = status(422, 'Invalid');
@@ -556,7 +554,7 @@ describe('isomorphic events', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 62, lost: 1 });
   });
 
-  it('are created anew, with their series, if the server has forgotten them', async () => {
+  it('are recreated, with their series, if the server has deleted them', async () => {
     const recorder = start();
     recorder.event(pod, details);
     await clock.settle();
@@ -568,7 +566,7 @@ describe('isomorphic events', () => {
     expect(sink.sent[2]?.name).toBe(first().name);
   });
 
-  it('are patched after all if they were there when they were to be created', async () => {
+  it('are patched if they exist when they should be created', async () => {
     sink.answer = ({ verb }) => (verb === 'create' ? status(409, 'AlreadyExists') : undefined);
     const recorder = start();
     recorder.event(pod, details);
@@ -580,9 +578,8 @@ describe('isomorphic events', () => {
     expect(reported).toEqual([]);
   });
 
-  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can
-  // look like this.
-  it('that are not there to be patched and there when they are created are patched ten seconds later', async () => {
+  // Other clients do not write Events; a proxy's cache or a stale second server can cause this.
+  it('that are missing for the patch and exist for the create are retried later', async () => {
     const recorder = start();
     recorder.event(pod, details);
     await clock.settle();
@@ -615,13 +612,13 @@ describe('isomorphic events', () => {
   });
 });
 
-describe('a source that says too much about an object', () => {
+describe('a source with too many events about an object', () => {
   const many = (recorder: EventRecorder, count: number, object: object = pod) => {
     for (let i = 0; i < count; i++)
       recorder.event(object, { ...details, reason: `Reason${recorder.counts().recorded}` });
   };
 
-  it('is heard 25 times, and then once in five minutes', async () => {
+  it('writes 25 of them, and then one in five minutes', async () => {
     const recorder = start();
     many(recorder, 30);
     await clock.settle();
@@ -638,7 +635,7 @@ describe('a source that says too much about an object', () => {
     expect(reported).toEqual([]);
   });
 
-  it('is heard about other objects', async () => {
+  it('writes events about other objects', async () => {
     const recorder = start({ burst: 1 });
     many(recorder, 2);
     many(recorder, 2, { ...regarding, name: 'other' });
@@ -646,7 +643,7 @@ describe('a source that says too much about an object', () => {
     expect(sink.sent).toHaveLength(2);
   });
 
-  it('can still count on its series, which is told at its end', async () => {
+  it('still counts its series, written at its end', async () => {
     const recorder = start({ burst: 1 });
     for (let i = 0; i < 3; i++) {
       recorder.event(pod, details);
@@ -657,7 +654,7 @@ describe('a source that says too much about an object', () => {
     expect(sink.verbs).toEqual(['create', 'patch 3']);
   });
 
-  it('gets no more than its burst back, however long it was quiet', async () => {
+  it('regains at most its burst, however long it was quiet', async () => {
     const recorder = start({ burst: 2, refillPeriod: 1000 });
     many(recorder, 2);
     await clock.run(60 * MINUTE);
@@ -667,7 +664,7 @@ describe('a source that says too much about an object', () => {
   });
 });
 
-describe('a write that fails', () => {
+describe('a failing write', () => {
   it.each([
     ['the connection was refused', new TransportError('refused', 'refused')],
     ['the server is overloaded', status(429, 'TooManyRequests')],
@@ -693,7 +690,7 @@ describe('a write that fails', () => {
     ['refuses it', status(422, 'Invalid')],
     ['forbids it', status(403, 'Forbidden')],
     ['has no such namespace', status(404, 'NotFound')],
-  ])('is not tried again if the server %s', async (_, error) => {
+  ])('is not retried if the server %s', async (_, error) => {
     sink.answer = () => error;
     start().event(pod, details);
     await clock.run(MINUTE);
@@ -701,7 +698,7 @@ describe('a write that fails', () => {
     expect(reported).toHaveLength(1);
   });
 
-  // Each that was given up was sent once more six minutes later, or at the shutdown, and lost a
+  // Each Event that was given up was sent again six minutes later, or at the shutdown, and lost a
   // second time.
   it('is given up for good if it happened once', async () => {
     sink.answer = () => status(403, 'Forbidden');
@@ -715,7 +712,7 @@ describe('a write that fails', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 2, written: 0, lost: 2 });
   });
 
-  it('succeeds later, and says how often it has happened by then', async () => {
+  it('succeeds later, with its count by then', async () => {
     sink.answer = () => (sink.sent.length < 3 ? new Error('weird') : undefined);
     const recorder = start();
     recorder.event(pod, details);
@@ -726,7 +723,7 @@ describe('a write that fails', () => {
     expect(reported).toEqual([]);
   });
 
-  it('waits up to a quarter longer, by chance', async () => {
+  it('waits up to a quarter longer, at random', async () => {
     sink.answer = () => new Error('weird');
     start({ random: () => 0.999 }).event(pod, details);
     await clock.run(12_400);
@@ -735,7 +732,7 @@ describe('a write that fails', () => {
     expect(sink.sent).toHaveLength(2);
   });
 
-  it('among a thousand loses none of them, when all fail four times', async () => {
+  it('among a thousand is not lost if each fails four times', async () => {
     const tries = new Map<string, number>();
     sink.answer = ({ name }) => {
       tries.set(name, (tries.get(name) ?? 0) + 1);
@@ -750,8 +747,8 @@ describe('a write that fails', () => {
   });
 });
 
-describe('a recorder that cannot keep up', () => {
-  it('has eight requests under way, drops what finds no room, and says so once', async () => {
+describe('an overloaded recorder', () => {
+  it('has eight requests pending, drops what has no room, and reports it once', async () => {
     let stuck = true;
     const waiting: (() => void)[] = [];
     sink.answer = () =>
@@ -779,8 +776,8 @@ describe('a recorder that cannot keep up', () => {
   });
 });
 
-describe('a recorder that is closed', () => {
-  it('writes what waits, and the counts of its series, before it is done', async () => {
+describe('a closed recorder', () => {
+  it('writes waiting Events and counts of series before it is done', async () => {
     const recorder = start();
     for (let i = 0; i < 5; i++) {
       recorder.event(pod, details);
@@ -793,7 +790,7 @@ describe('a recorder that is closed', () => {
     await recorder.close();
   });
 
-  it('takes no more events', async () => {
+  it('accepts no more events', async () => {
     const recorder = start();
     await recorder.close();
     recorder.event(pod, details);
@@ -802,7 +799,7 @@ describe('a recorder that is closed', () => {
     expect(recorder.counts().lost).toBe(1);
   });
 
-  it('does not wait for the next try of what fails: it tries at once, and once', async () => {
+  it('does not wait for the next try of a failing write, but retries once', async () => {
     sink.answer = () => new Error('weird');
     const recorder = start();
     recorder.event(pod, details);
@@ -812,10 +809,9 @@ describe('a recorder that is closed', () => {
     expect(recorder.counts().lost).toBe(1);
   });
 
-  // An event that was on its way for the second time when its recorder was closed, and failed
-  // then, was given up at once, though the server was there again: a failed try counted that had
-  // begun before.
-  it('tries once more what was on its way when that began, however often it had failed before', async () => {
+  // An Event in its second try when its recorder was closed, which then failed, was given up at
+  // once, because a try that had begun before counted.
+  it('retries a pending write once more, however often it failed before', async () => {
     const onItsWay = Promise.withResolvers<unknown>();
     sink.answer = () => (sink.sent.length === 1 ? new Error('weird') : onItsWay.promise);
     const recorder = start();
@@ -830,7 +826,7 @@ describe('a recorder that is closed', () => {
     expect(recorder.counts()).toMatchObject({ written: 1, lost: 0 });
   });
 
-  it('gives up when the signal fires', async () => {
+  it('aborts when the signal fires', async () => {
     sink.answer = () => new Promise(() => undefined);
     const recorder = new EventRecorder({ client: sink.client, reportingController: 'c', clock });
     for (let i = 0; i < 10; i++) recorder.event({ ...regarding, uid: `u${i}` }, details);
@@ -846,7 +842,7 @@ describe('a recorder that is closed', () => {
 });
 
 describe('on a server', () => {
-  it('events in a row are one Event with a series', async () => {
+  it('repeated events are one Event with a series', async () => {
     const server = await ApiServer.start();
     const transport = server.transport();
     onTestFinished(async () => {

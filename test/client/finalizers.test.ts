@@ -1,5 +1,6 @@
 /**
- * Finalizers: on an object before anything is made for it, off it only after that was cleaned up.
+ * Finalizers: added to an object before its resources are created, removed after these are cleaned
+ * up.
  */
 import { defineResource, type Resource } from 'capstan/cache';
 import {
@@ -33,34 +34,34 @@ const deleted = (...finalizers: string[]): Thing => ({
 const names = (thing: Thing) => thing.metadata.finalizers;
 
 describe('a finalizer', () => {
-  it('is added at the end when it is not there', () => {
+  it('is appended if it is missing', () => {
     expect(names(addFinalizer({ metadata: { name: 'a' } } as Thing, NAME))).toEqual([NAME]);
     expect(names(addFinalizer(living('other'), NAME))).toEqual(['other', NAME]);
   });
 
-  it('that is there is not added again: the same object comes back', () => {
+  it('that exists is not added again: the same object is returned', () => {
     const object = living(NAME);
     expect(addFinalizer(object, NAME)).toBe(object);
   });
 
-  it('is removed, however often it is there', () => {
+  it('is removed, all occurrences of it', () => {
     expect(names(removeFinalizer(living(NAME), NAME))).toEqual([]);
     expect(names(removeFinalizer(living(NAME, 'other', NAME), NAME))).toEqual(['other']);
   });
 
-  it('that is not there is not removed: the same object comes back', () => {
+  it('that is missing is not removed: the same object is returned', () => {
     const object = living('other');
     expect(removeFinalizer(object, NAME)).toBe(object);
   });
 
-  it('is looked for', () => {
+  it('is found', () => {
     const object = living(NAME);
     expect(containsFinalizer(object, NAME)).toBe(true);
     expect(containsFinalizer(removeFinalizer(object, NAME), NAME)).toBe(false);
     expect(containsFinalizer({}, NAME)).toBe(false);
   });
 
-  it('leaves the object that was given as it was', () => {
+  it('leaves the given object unchanged', () => {
     const object = Object.freeze({
       metadata: Object.freeze({ finalizers: Object.freeze(['x']) as string[] }),
     });
@@ -69,7 +70,7 @@ describe('a finalizer', () => {
     expect(object.metadata.finalizers).toEqual(['x']);
   });
 
-  it('needs a name', () => {
+  it('requires a name', () => {
     expect(() => addFinalizer(living(), '')).toThrow(
       '"finalizer" expected a name such as "example.com/cleanup"',
     );
@@ -84,7 +85,7 @@ describe('registered finalizers', () => {
     return { finalizers, run };
   };
 
-  it('are told apart by their keys, each of which is taken once', () => {
+  it('have unique keys', () => {
     const { finalizers } = registered(NAME);
     finalizers.register('example.com/other', () => undefined);
     expect(() => finalizers.register(NAME, () => undefined)).toThrow(
@@ -92,7 +93,7 @@ describe('registered finalizers', () => {
     );
   });
 
-  it('are put on an object that lives, and are not run', async () => {
+  it('are added to a live object, and not run', async () => {
     const { finalizers, run } = registered('a.example/1', 'a.example/2');
     const result = await finalizers.finalize(living());
     expect(result).toMatchObject({ updated: true, statusUpdated: false });
@@ -100,7 +101,7 @@ describe('registered finalizers', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('change nothing on an object that lives and has them', async () => {
+  it('change nothing on a live object that has them', async () => {
     const { finalizers } = registered(NAME);
     const object = living(NAME);
     const result = await finalizers.finalize(object);
@@ -108,7 +109,7 @@ describe('registered finalizers', () => {
     expect(result.object).toBe(object);
   });
 
-  it('run for an object that is being deleted, and then come off it', async () => {
+  it('run for an object that is being deleted, and are then removed', async () => {
     const { finalizers, run } = registered('a.example/1', 'a.example/2');
     const result = await finalizers.finalize(deleted('a.example/1', 'foreign', 'a.example/2'));
     expect(run).toHaveBeenCalledTimes(2);
@@ -116,7 +117,7 @@ describe('registered finalizers', () => {
     expect(names(result.object)).toEqual(['foreign']);
   });
 
-  it('that are not on an object that is being deleted neither run nor are added', async () => {
+  it('that are missing on an object that is being deleted are not run or added', async () => {
     const { finalizers, run } = registered(NAME);
     const object = deleted();
     expect(await finalizers.finalize(object)).toEqual({
@@ -127,7 +128,7 @@ describe('registered finalizers', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('of which none is registered leave every object alone', async () => {
+  it('of an empty registry change no object', async () => {
     const { finalizers } = registered();
     for (const object of [living(), deleted(NAME)])
       expect(await finalizers.finalize(object)).toEqual({
@@ -137,7 +138,7 @@ describe('registered finalizers', () => {
       });
   });
 
-  it('that fail stay on the object, and the error says which', async () => {
+  it('that fail stay on the object, and the error names them', async () => {
     const finalizers = new Finalizers<Thing>();
     const cause = new Error('the bucket is not empty');
     finalizers.register(NAME, async () => {
@@ -157,7 +158,7 @@ describe('registered finalizers', () => {
     expect((error as FinalizeError<Thing>).result.object).toBe(object);
   });
 
-  it('that fail do not keep the others from their work, and may ask for the object to be written', async () => {
+  it('that fail do not stop the others, and may request a write', async () => {
     const finalizers = new Finalizers<Thing>();
     const keys = ['a.example/1', 'a.example/2', 'a.example/3'];
     finalizers.register('a.example/1', () => ({ updated: true }));
@@ -183,7 +184,7 @@ describe('registered finalizers', () => {
     expect(names(result.object)).toEqual(['a.example/2', 'a.example/3']);
   });
 
-  it('that fail and changed nothing ask for no write', async () => {
+  it('that fail without a change request no write', async () => {
     const finalizers = new Finalizers<Thing>();
     finalizers.register(NAME, () => ({ error: new Error('no') }));
     await expect(finalizers.finalize(deleted(NAME))).rejects.toMatchObject({
@@ -191,7 +192,7 @@ describe('registered finalizers', () => {
     });
   });
 
-  it('are given the signal', async () => {
+  it('get the signal', async () => {
     const { finalizers, run } = registered(NAME);
     const { signal } = new AbortController();
     await finalizers.finalize(deleted(NAME), { signal });
@@ -199,7 +200,7 @@ describe('registered finalizers', () => {
   });
 });
 
-describe('the frame of one finalizer', () => {
+describe('finalizer()', () => {
   const Things: Resource<Thing> = defineResource<Thing>()({
     group: 'example.com',
     version: 'v1',
@@ -228,7 +229,7 @@ describe('the frame of one finalizer', () => {
   });
   const key = { namespace: 'default', name: 'a' };
 
-  it('writes the finalizer before anything is applied, and applies what the server answered', async () => {
+  it("writes the finalizer before apply, and passes the server's answer", async () => {
     const { client, create } = await started();
     const run = handlers();
     const object = await create();
@@ -243,10 +244,9 @@ describe('the frame of one finalizer', () => {
     expect(run.apply).toHaveBeenLastCalledWith(written);
   });
 
-  // The event of the write changes no generation. When the frame left the work to the reconcile
-  // that follows from it, a controller with generationChangedPredicate() wrote the finalizer and
-  // never did anything else.
-  it('applies in a controller that looks at generations alone', async () => {
+  // The write does not change the generation. When apply was left to the next reconcile, a
+  // controller with generationChangedPredicate() wrote the finalizer and did nothing else.
+  it('applies in a controller with generationChangedPredicate()', async () => {
     const { client, create, transport } = await started();
     const applied = Promise.withResolvers<Thing>();
     const controller = createController({
@@ -271,13 +271,13 @@ describe('the frame of one finalizer', () => {
     await running;
   });
 
-  it('adds its finalizer to those of others', async () => {
+  it('appends its finalizer to those of others', async () => {
     const { client, create } = await started();
     await finalizer(client, Things, NAME, await create('other.example/x'), handlers());
     expect(names(await client.get(Things, key))).toEqual(['other.example/x', NAME]);
   });
 
-  it('cleans up after an object that is being deleted, and only then lets it go', async () => {
+  it('cleans up an object that is being deleted before it removes its finalizer', async () => {
     const { client, create } = await started();
     const run = handlers();
     await create(NAME);
@@ -296,7 +296,7 @@ describe('the frame of one finalizer', () => {
     ).toBe('cleaned');
   });
 
-  it('leaves alone what is being deleted without its finalizer', async () => {
+  it('ignores an object that is being deleted without its finalizer', async () => {
     const run = handlers();
     const patch = vi.fn();
     expect(await finalizer({ patch }, Things, NAME, deleted('other'), run)).toBeUndefined();
@@ -307,7 +307,7 @@ describe('the frame of one finalizer', () => {
   it.each([
     ['there was none', []],
     ['there were some', ['a.example/x']],
-  ])('writes nothing where the finalizers are others than were seen, when %s', async (_, seen) => {
+  ])('writes nothing if the finalizers have changed meanwhile, when %s', async (_, seen) => {
     const { client, create } = await started();
     const object = await create(...seen);
     await client.patch(Things, key, {
@@ -320,9 +320,9 @@ describe('the frame of one finalizer', () => {
     expect(names(await client.get(Things, key))).toEqual(['other.example/x']);
   });
 
-  // A cache may still have a deleted object when its successor has the same name: taking the
-  // finalizer off that one would lose its clean-up.
-  it('takes its finalizer off the very object that was cleaned up, not off its successor', async () => {
+  // A cache may still have a deleted object when its successor has the same name: removing the
+  // finalizer from the successor would skip its cleanup.
+  it('removes its finalizer from the cleaned-up object, not from its successor', async () => {
     const { client, create } = await started();
     await create(NAME);
     await client.delete(Things, key);

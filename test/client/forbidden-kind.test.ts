@@ -1,6 +1,6 @@
 /**
- * Kinds that may be read one by one, but not be listed or watched: a cached read waited for two
- * minutes, each time, and failed without the reason.
+ * Kinds that may be read by get but not listed or watched: each cached read waited for two minutes,
+ * and failed without the reason.
  */
 import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -28,7 +28,7 @@ const holds: Reply = ({ signal, query }) => {
 
 const reported = collectErrorValues();
 
-/** Its lists and watches are answered by what stands in the roles. */
+/** Answers its lists and watches by the given permissions. */
 function setUp(roles: { list: Reply; watch: Reply }, options: { watchList?: boolean } = {}) {
   const clock = new FakeClock();
   const discovery = { kind: 'APIResourceList', resources: [{ name: 'configmaps' }] };
@@ -59,7 +59,7 @@ test.each([false, true])(
     for (const { status, reason } of (await settled) as PromiseRejectedResult[])
       expect([status, reason]).toEqual(['rejected', expect.objectContaining(denied)]);
     expect(reported[0]).toMatchObject(denied);
-    // The role comes.
+    // The role is added.
     roles.list = lists;
     roles.watch = holds;
     await clock.run(1600);
@@ -68,7 +68,7 @@ test.each([false, true])(
   },
 );
 
-test('a read answers 403 where lists are allowed and watches are not, until they are', async () => {
+test('a read answers 403 while lists are allowed and watches are not', async () => {
   const roles = { list: lists, watch: forbids };
   const { clock, cache, client } = setUp(roles);
   cache.informerFor(ConfigMaps);
@@ -79,12 +79,12 @@ test('a read answers 403 where lists are allowed and watches are not, until they
   roles.watch = holds;
   await clock.run(1600);
   expect((await client.list(ConfigMaps)).items.length).toBe(1);
-  // What was open once and is taken away leaves a cache that lags, as for any other failure.
+  // A permission that is removed later leaves a stale cache, as any other failure.
   expect(await client.get(ConfigMaps, key)).toMatchObject({ metadata: { name: 'a' } });
   await cache.shutdown();
 });
 
-test('the rule names the namespace of a cache that is restricted to one', async () => {
+test('the rule names the namespace of a restricted cache', async () => {
   const clock = new FakeClock();
   const own = newSharedInformerFactory(
     { request: async (request) => forbids(request) },
@@ -103,7 +103,7 @@ test('the rule names the namespace of a cache that is restricted to one', async 
   await own.shutdown();
 });
 
-test('what waits for caches says why they have not synced', async () => {
+test('waitForCacheSync reports why caches have not synced', async () => {
   const { clock, cache } = setUp({ list: forbids, watch: forbids });
   const informer = cache.informerFor(ConfigMaps);
   cache.start();

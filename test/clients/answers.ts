@@ -1,18 +1,18 @@
 /**
- * What a client printed, step by step, as text in which nothing is left that differs from run to
- * run; and the files of recorded answers.
+ * The output of a client, step by step, as text without what differs from run to run; and the files
+ * of recorded answers.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface Step {
-  /** Of one line; no two of a client are alike. */
+  /** Parts that differ between runs, and their replacements. */
   name: string;
   answer: string;
 }
 
-/** Lines of an answer that are recorded; of a longer one there is a digest of the rest. */
+/** The lines of an answer that are recorded; the rest of a longer one is recorded as a digest. */
 const RECORDED_LINES = 25;
 
 const RULES: readonly [RegExp, string][] = [
@@ -20,7 +20,7 @@ const RULES: readonly [RegExp, string][] = [
   [/\d{4}-\d\d-\d\d[T ][\d:.]+(Z|\+00:00| \+0000( UTC)?)/g, 'TIME'],
   [/\b[A-Z][a-z]{2}, \d+ [A-Z][a-z]{2} \d{4} [\d:]+ [+A-Z\d]+/g, 'DATE'],
   [/\b[EWI]\d{4} [\d:.]+ +\d+ /g, 'LOG '],
-  // What a watch that is given up at its deadline logs depends on when that comes.
+  // A watch that ends at its deadline logs different lines depending on the moment.
   [/^! LOG reflector\.go.*\n/gm, ''],
   [/(resourceVersion\\*"?:) ?\\*"?\d+\\*"?/g, '$1 N'],
   [/(Resource Version:) +\d+/g, '$1 N'],
@@ -32,7 +32,7 @@ const RULES: readonly [RegExp, string][] = [
   [/\/tmp\/[\w./-]+/g, 'FILE'],
   [/10\.0\.\d+\.\d+/g, 'ADDRESS'],
   [/\b3[0-2]\d{3}\b/g, 'NODEPORT'],
-  // Columns are as wide as the longest of what is replaced here.
+  // Column widths depend on the replaced values.
   [/(?<=\S) {2,}/g, '  '],
   [/[ \t]+$/gm, ''],
 ];
@@ -43,7 +43,7 @@ export function normalise(text: string): string {
   return result;
 }
 
-/** What a program printed: each step as a line of JSON. */
+/** Parses the output of a program: each step is a line of JSON. */
 export const stepsIn = (output: string): Step[] =>
   output
     .split('\n')
@@ -63,7 +63,7 @@ export function short(answer: string): string {
 const fileOf = (client: string): string =>
   fileURLToPath(new URL(`./answers/${client}.txt`, import.meta.url));
 
-/** Of a real kube-apiserver; nothing before they were recorded. */
+/** The recorded answers of a real kube-apiserver; empty before the first record. */
 export function recordedOf(client: string): Step[] {
   if (!existsSync(fileOf(client))) return [];
   const blocks = readFileSync(fileOf(client), 'utf8').split(/^\$ /m).slice(1);

@@ -1,6 +1,6 @@
 /**
- * Builds or installs the clients before the first test, and tells the tests where they are, or why
- * they are not there. kubectl is built once per version into the user's cache directory.
+ * Builds or installs the clients before the first test, and tells the tests their paths, or why a
+ * client is missing. kubectl is built once per version into the user's cache directory.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 
-/** A client's program, or why there is none. */
+/** The program of a client, or why there is none. */
 export interface Built {
   path: string;
   missing: string;
@@ -58,7 +58,7 @@ function buildKubectl(): string {
 function buildClientGo(): string {
   const path = at('build/clients/client-go');
   mkdirSync(at('build/clients'), { recursive: true });
-  // As kubectl is built, so that what they share is compiled once.
+  // With the build flags of kubectl, so that shared packages are compiled once.
   run('go', ['build', '-trimpath', '-o', path, '.'], at('tools/client-go'));
   return path;
 }

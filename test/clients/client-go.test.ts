@@ -1,6 +1,6 @@
 /**
- * client-go, by the program of tools/client-go: discovery, the dynamic client, informers, the typed
- * clients, which write protobuf, and those of CustomResourceDefinitions.
+ * client-go, by the program in tools/client-go: discovery, the dynamic client, informers, the typed
+ * clients (which write protobuf), and those of CustomResourceDefinitions.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-/** `@kubernetes/client-node`: the generated APIs and what it has beside them. */
+/** `@kubernetes/client-node`: the generated APIs and the other clients of the package. */
 
 import { clientNodeSteps } from './client-node/steps.ts';
 import { kubeConfigFor } from './servers.ts';

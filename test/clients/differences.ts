@@ -1,4 +1,4 @@
-/** The steps in which a client is answered otherwise by the embedded server, on purpose. */
+/** The steps in which the embedded server intentionally answers a client differently. */
 export interface Difference {
   client: string;
   step: string;

@@ -1,4 +1,4 @@
-/** The page tells of the clients what was recorded: `-- --record` writes it. */
+/** docs/embedded-server.md has the recorded counts of the clients; `-- --record` writes it. */
 import { expect, test } from 'vitest';
 import { described, documented } from './documented.ts';
 

@@ -45,7 +45,7 @@ const rows = [
   },
 ];
 
-/** The table, and what differs. */
+/** The table, and the list of differences. */
 export function described(): string {
   const lines = rows.map(({ client, version, what }) => {
     const steps = recordedOf(client).length;

@@ -1,4 +1,4 @@
-/** kubernetes-fluent-client, by the program of tools/fluent-client. */
+/** kubernetes-fluent-client, by the program in tools/fluent-client. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';

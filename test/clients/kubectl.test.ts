@@ -1,6 +1,6 @@
 /**
- * kubectl, built from its source: the lines of kubectl/*.sh, each group in a namespace of its name.
- * A line that begins with `@` prepares what follows, and is not compared.
+ * kubectl, built from source, runs the lines of kubectl/*.sh, each group in a namespace of its
+ * name. A line that begins with `@` prepares what follows, and is not compared.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { clientTests } from './suite.ts';
 const folder = fileURLToPath(new URL('./kubectl', import.meta.url));
 const { path: kubectl, missing } = inject('kubectl');
 
-/** Discovery is asked while there are no definitions of other groups of commands. */
+/** Discovery runs first, before other groups create definitions. */
 const groups = readdirSync(folder)
   .filter((name) => name.endsWith('.sh'))
   .map((name) => name.slice(0, -'.sh'.length))
@@ -27,7 +27,7 @@ interface Where {
   env: NodeJS.ProcessEnv;
 }
 
-/** What the line writes: standard output, then standard error with marks, then the exit code. */
+/** The output of a line: stdout, then stderr with marks, then the exit code. */
 function answerTo(line: string, { cwd, env }: Where): Promise<string> {
   return new Promise((resolve) => {
     const options = { cwd, env, timeout: LIMIT_MS };

@@ -1,8 +1,8 @@
 /**
- * `npm run test:clients -- [--all-required] [--record] [options of vitest]`: other people's clients
- * on the embedded API server. What cannot be built on this machine is skipped by name; with
- * --all-required it fails. With --record (and KUBEBUILDER_ASSETS) the answers of the real
- * kube-apiserver are written to answers/, their counts to the page, and nothing is tested.
+ * `npm run test:clients -- [--all-required] [--record] [options of vitest]`: other clients on the
+ * embedded API server. Clients that cannot be built on this machine are skipped by name; with
+ * --all-required they fail. With --record (and KUBEBUILDER_ASSETS) the answers of the real
+ * kube-apiserver are written to answers/ and their counts to the page, and nothing is tested.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

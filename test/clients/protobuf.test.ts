@@ -1,6 +1,6 @@
 /**
- * The bytes that Go writes of every built-in kind with every member set, from the test data of the
- * module k8s.io/api: read as protobuf they are the JSON that Go writes of the same object.
+ * Decodes the bytes that Go writes of every built-in kind with every member set (the test data of
+ * the module k8s.io/api), and compares them with the JSON that Go writes of the same object.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ function testData(): string {
   return join(execFileSync('go', list, { cwd, encoding: 'utf8' }).trim(), 'testdata/HEAD');
 }
 
-describe.skipIf(missing !== '')('what Go writes in protobuf', () => {
+describe.skipIf(missing !== '')('protobuf written by Go', () => {
   const folder = missing === '' ? testData() : '.';
   const names = readdirSync(folder).filter((name) => name.endsWith('.pb'));
   const objects = names.map((name) => ({
@@ -34,7 +34,7 @@ describe.skipIf(missing !== '')('what Go writes in protobuf', () => {
     expect(JSON.parse(jsonOfProtobuf(bytes))).toEqual(json);
   });
 
-  test('there is nearly every kind that the server has', () => {
+  test('nearly every kind of the server is tested', () => {
     expect(served.length).toBeGreaterThan(60);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The two servers on which a client is run, each with a kubeconfig: the embedded one with its
- * default options, but for the user of the token, and a real kube-apiserver where there is one.
+ * The two servers on which a client runs, each with a kubeconfig: the embedded one with default
+ * options and a user for the token, and a real kube-apiserver if there is one.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { ControlPlane, TOKEN } from '../helpers/control-plane/control-plane.ts';
 
 export interface Served {
   url: string;
-  /** The certificate that signed the server's, as PEM text. */
+  /** The CA certificate as PEM text. */
   authority: string;
   token: string;
   /** A folder for the files of the client. */
@@ -23,7 +23,7 @@ const folderFor = (name: string): string => mkdtempSync(join(tmpdir(), `capstan-
 
 export async function startEmbedded(): Promise<Served> {
   const users = { [TOKEN]: { name: 'token-user', uid: 'token-user', groups: ['system:masters'] } };
-  // clientcmd sends a token over TLS alone.
+  // clientcmd sends a token only over TLS.
   const { ca, server: tls } = await certificates();
   const server = await ApiServer.start({ users, tls: { ...tls, ca: ca.cert } });
   const folder = folderFor('embedded');
@@ -34,7 +34,7 @@ export async function startEmbedded(): Promise<Served> {
   return { url: server.url, authority: ca.cert, token: TOKEN, folder, stop };
 }
 
-/** Undefined where KUBEBUILDER_ASSETS is not set. */
+/** Undefined without KUBEBUILDER_ASSETS. */
 export async function startReal(): Promise<Served | undefined> {
   if (!process.env.KUBEBUILDER_ASSETS) return undefined;
   const plane = await ControlPlane.start();
@@ -46,7 +46,7 @@ export async function startReal(): Promise<Served | undefined> {
   return { url: plane.url, authority: plane.authority, token: TOKEN, folder, stop };
 }
 
-/** A kubeconfig for the server, as text: JSON is YAML. */
+/** A kubeconfig for the server, as JSON, which is valid YAML. */
 export function kubeConfigFor({ url, authority, token }: Served, namespace: string): string {
   const trust = { 'certificate-authority-data': Buffer.from(authority).toString('base64') };
   return JSON.stringify({
@@ -59,7 +59,7 @@ export function kubeConfigFor({ url, authority, token }: Served, namespace: stri
   });
 }
 
-/** Writes it to a file of the server's folder, and gives the path. */
+/** Writes the kubeconfig to a file in the server's folder, and returns the path. */
 export function kubeConfigFile(server: Served, namespace: string): string {
   const path = join(server.folder, `${namespace}.kubeconfig`);
   writeFileSync(path, kubeConfigFor(server, namespace));

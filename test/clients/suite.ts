@@ -1,7 +1,7 @@
 /**
- * The tests of one client: its steps are run on the embedded server, and on a real kube-apiserver
- * where KUBEBUILDER_ASSETS says where it is. Each step is a test, which compares what the client
- * printed: with what it printed on the real server, or with what was recorded of that.
+ * The tests of one client. Its steps run on the embedded server, and on a real kube-apiserver if
+ * KUBEBUILDER_ASSETS is set. Each step is a test that compares the output with that on the real
+ * server, or with the recorded one.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { record, recordedOf, type Step, short } from './answers.ts';
@@ -11,7 +11,7 @@ import { type Served, startEmbedded, startReal } from './servers.ts';
 export interface Client {
   /** The name of its file of recorded answers. */
   name: string;
-  /** Why it cannot be run here; '' where it can. */
+  /** Why the client cannot run here; '' if it can. */
   missing: string;
   run(server: Served): Promise<Step[]>;
 }
@@ -44,7 +44,7 @@ export function clientTests({ name, missing, run }: Client): void {
       return;
     }
 
-    describe('answers as a real server', () => {
+    describe('output equal to that on a real server', () => {
       for (const { name: step, answer } of recorded) {
         const same = (): void => {
           const got = answerOf(embedded, step);
@@ -53,17 +53,17 @@ export function clientTests({ name, missing, run }: Client): void {
         };
         const why = differences.find((each) => each.client === name && each.step === step)?.why;
         if (why === undefined) test(step, same);
-        // It fails once the difference is gone.
+        // Fails once the difference is gone.
         else test.fails(`${step} (differs: ${why})`, same);
       }
     });
 
-    test('the steps are those that were recorded', () => {
+    test('the steps are the recorded ones', () => {
       expect(embedded.map((each) => each.name)).toEqual(recorded.map((each) => each.name));
       expect(new Set(recorded.map((each) => each.name)).size).toBe(recorded.length);
     });
 
-    test('what was recorded is what a real server answers', ({ skip }) => {
+    test('the recorded answers are those of the real server', ({ skip }) => {
       if (real === undefined) return skip('KUBEBUILDER_ASSETS is not set');
       expect(real.map((each) => ({ ...each, answer: short(each.answer) }))).toEqual(recorded);
     });

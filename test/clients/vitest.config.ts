@@ -1,7 +1,8 @@
 /**
- * The suite of other people's clients: kubectl, client-go, @kubernetes/client-node and
- * kubernetes-fluent-client against the embedded API server. It builds and installs them, so it is
- * apart from `npm test`. One file at a time, as each runs both servers and a client.
+ * The suite of other clients (kubectl, client-go, @kubernetes/client-node and
+ * kubernetes-fluent-client) against the embedded API server. It is not part of `npm test`, because
+ * it builds and installs them. One file runs at a time, because each runs both servers and a
+ * client.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';

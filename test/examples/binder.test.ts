@@ -1,6 +1,6 @@
 /**
- * What stands in for kube-controller-manager says `Released` of a volume only where its claim is
- * gone, for data goes by that word.
+ * The stand-in for kube-controller-manager sets `Released` only on volumes whose claim is deleted,
+ * because the provisioner then deletes the data.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -32,11 +32,11 @@ afterEach(async () => {
 });
 
 /*
- * After a restart of a real API server the watch of the volumes was back before that of the claims.
- * The binder saw 45 volumes of a thousand without the claims for which they had just been made,
- * called them released, and their directories were removed under living claims.
+ * After a restart of a real API server the watch of volumes was back before that of claims. The
+ * binder did not see the new claims of 45 of a thousand volumes, marked these volumes released, and
+ * their directories were removed although the claims existed.
  */
-test('a volume is not released while only the cache does not know its claim', async () => {
+test('a volume is not released while its claim is only missing from the cache', async () => {
   const transport = server.transport();
   const client = newClient({ transport });
   const manager = newManager({ transport });
@@ -88,7 +88,7 @@ test('a volume is not released while only the cache does not know its claim', as
     status: 500,
   });
   server.dropConnections();
-  // what meets the connection that was cut
+  // requests that meet the cut connection
   await client.list(PersistentVolumeClaim).catch(() => undefined);
   const { metadata } = await client.create(PersistentVolumeClaim, {
     metadata: { namespace: 'default', name: 'lives' },

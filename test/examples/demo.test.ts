@@ -1,6 +1,4 @@
-/**
- * The parts of the demo that decide whether a run counts as proven: they must be able to say no.
- */
+/** The parts of the demo that decide whether a run is verified: they must be able to fail. */
 import { type Transport, TransportError } from 'capstan/cache';
 import { setControllerReference } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
@@ -34,7 +32,7 @@ const context = {
 };
 
 describe('the command line', () => {
-  test('has defaults, gentler ones for a real server', () => {
+  test('has defaults, with less load for a real server', () => {
     expect(parseOptions([], {})).toMatchObject({
       objects: 2000,
       duration: 15,
@@ -67,7 +65,7 @@ describe('the command line', () => {
     expect(parseOptions(['--help'], {})).toBeUndefined();
   });
 
-  test('refuses what it does not understand, and says what it expected', () => {
+  test('rejects unknown flags and values, and says what it expected', () => {
     const wrong: [string[], RegExp][] = [
       [['--objects', '0'], /--objects expected an integer of 1 or more, got "0"/],
       [['--objects', '1.5'], /--objects expected an integer/],
@@ -89,7 +87,7 @@ describe('the command line', () => {
   });
 });
 
-test('a histogram gives percentiles to five percent', () => {
+test('a histogram gives percentiles accurate to five percent', () => {
   const histogram = new Histogram();
   expect(histogram.percentile(0.99)).toBe(0);
   for (let i = 1; i <= 10_000; i++) histogram.record(i / 10);
@@ -101,7 +99,7 @@ test('a histogram gives percentiles to five percent', () => {
 });
 
 describe('the measurements', () => {
-  test('notice a key that is reconciled twice at once, and only that', async () => {
+  test('detect a key that is reconciled twice at once, and nothing else', async () => {
     const measurements = new Measurements(new Random(1));
     measurements.stopFailing();
     const gate = Promise.withResolvers<void>();
@@ -121,7 +119,7 @@ describe('the measurements', () => {
     expect(measurements).toMatchObject({ overlapped: 1, running: 0, reconciles: 5 });
   });
 
-  test('make some reconciles fail, before or after the work, and tell them from the others', async () => {
+  test('make some reconciles fail before or after the work, and count these', async () => {
     const measurements = new Measurements(new Random(7));
     let done = 0;
     const works = measurements.wrap(async () => void done++);
@@ -140,7 +138,7 @@ describe('the measurements', () => {
     expect(measurements.failed).toBe(1);
   });
 
-  test('time a write until the first reconcile that saw it, in whichever order the two are told', async () => {
+  test('measure from a write to the first reconcile that saw it', async () => {
     const measurements = new Measurements(new Random(1));
     measurements.stopFailing();
     const seeing = (uid: string, generation: number) => {
@@ -158,7 +156,7 @@ describe('the measurements', () => {
   });
 });
 
-test('connections that the demo cuts look like lost connections, and an abort stays an abort', async () => {
+test('connections that the demo cuts look like lost ones, an abort does not', async () => {
   const inner: Transport = {
     request: async ({ signal }) => ({
       status: 200,
@@ -235,7 +233,7 @@ describe('the verifier', () => {
     await spoil(website);
   }
 
-  test('finds nothing where all is well, and every way in which it is not', async () => {
+  test('reports nothing for a correct state, and each kind of error', async () => {
     const path = {
       website: pathOf(Website, 'n'),
       deployment: pathOf(Deployment, 'n'),

@@ -1,6 +1,6 @@
 /**
- * The examples that are one program each, run as a reader runs them: with plain Node, on the built
- * package. What they print is the point they make, so that is what is looked at.
+ * Runs the single-file examples as a reader does, with plain Node on the built package, and checks
+ * their output.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,8 +12,7 @@ import { markdownBlocks } from '../../scripts/doc-blocks.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Its output; a program that ends with an error, says something on stderr, or does not end, fails
- * the test.
+ * The output of a program. The test fails if the program fails, writes to stderr, or does not exit.
  */
 async function run(...program: string[]): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, program, {
@@ -24,7 +23,7 @@ async function run(...program: string[]): Promise<string> {
   return stdout;
 }
 
-/** `name: 2 requests, 29871 bytes, …` */
+/** Parses `name: 2 requests, 29871 bytes, …`. */
 function counted(
   output: string,
   way: string,
@@ -35,13 +34,13 @@ function counted(
   return { requests: Number(requests), bytes: Number(bytes), stale, rest };
 }
 
-/** The README's. */
+/** A program of the README. */
 function snippetWith(text: string): string {
   const blocks = markdownBlocks('README.md', readFileSync(`${root}/README.md`, 'utf8'));
   return blocks.find(({ code }) => code.includes(text))?.code ?? '';
 }
 
-test('discovery: a watch sees every change, sooner than repeated lists and with fewer requests and bytes', async () => {
+test('discovery: a watch sees each change sooner and with fewer bytes than lists', async () => {
   const output = await run('examples/discovery.ts');
   const once = counted(output, 'list once');
   const again = counted(output, 'list again');
@@ -54,7 +53,7 @@ test('discovery: a watch sees every change, sooner than repeated lists and with 
   expect(again.stale, output).toBeGreaterThan(watch.stale);
 });
 
-test('scheduler: every Pod is bound once and leaves the selector as a deletion, while no node is ever overbooked', async () => {
+test('scheduler: every Pod is bound once, and no node is overbooked', async () => {
   const output = await run('examples/scheduler.ts');
   const pods = Array.from({ length: 12 }, (_, i) => `default/job-${i}`).sort();
   const matched = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, pod]) => pod).sort();
@@ -66,9 +65,9 @@ test('scheduler: every Pod is bound once and leaves the selector as a deletion, 
   );
 });
 
-// It patched in "default" whatever the namespace of the request was: a ConfigMap elsewhere was 404
-// for ever.
-test('hello-controller: greets the ConfigMaps with its label, each in its namespace, and ends', async () => {
+// It patched in "default" whatever the namespace of the request: a ConfigMap elsewhere was answered
+// with 404 for ever.
+test('hello-controller: greets the ConfigMaps with its label, and exits', async () => {
   const output = await run('examples/hello-controller.ts');
   expect(output.trim().split('\n').sort()).toEqual([
     'greeted default/first',
@@ -76,7 +75,7 @@ test('hello-controller: greets the ConfigMaps with its label, each in its namesp
   ]);
 });
 
-test('provisioner: every claim gets a volume and a directory, and those that are deleted take theirs with them', async () => {
+test('provisioner: every claim gets a volume, and deleted claims lose it', async () => {
   const output = await run('examples/provisioner/main.ts');
   const lines = output.split('\n');
   expect(lines).toContain('12 claims: 12 volumes, 12 directories');
@@ -89,7 +88,7 @@ test('provisioner: every claim gets a volume and a directory, and those that are
   expect(lines).toContain('12 events ProvisioningSucceeded');
 });
 
-test('webhook-source: what is posted to an endpoint reaches the objects that it concerns', async () => {
+test('webhook-source: a posted image reaches the Sites that use it', async () => {
   const lines = (await run('examples/webhook-source.ts')).trim().split('\n');
   expect(lines.filter((line) => line.startsWith('pushed'))).toEqual([
     'pushed press: 202',
@@ -107,8 +106,8 @@ test('webhook-source: what is posted to an endpoint reaches the objects that it 
   ]);
 });
 
-// It cancelled its only item before the loop over the snapshot, which had nothing to print.
-test('what queues have beyond client-go, of the README: the snapshot shows the item that waits', async () => {
+// It cancelled its only item before the loop over the snapshot, which then printed nothing.
+test("the README's features beyond client-go: the snapshot has the waiting item", async () => {
   const output = await run(
     '--input-type=module-typescript',
     '--eval',
@@ -117,9 +116,8 @@ test('what queues have beyond client-go, of the README: the snapshot shows the i
   expect(output).toMatch(/^web waiting 0 \S+\nworking on default\/web\nworking on default\/db\n$/);
 });
 
-// Nothing stopped its loop: Node ended it with a warning of a top-level await that is never
-// settled, and exit code 13.
-test('the queue alone, of the README: works on both keys and ends', async () => {
+// Nothing ended its loop: Node exited with 13 and a warning of an unsettled top-level await.
+test("the README's queue alone: processes both keys and exits", async () => {
   const output = await run(
     '--input-type=module-typescript',
     '--eval',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseOptions, UsageError } from '../../examples/provisioner/options.ts';
 
-test('without a cluster it is a demonstration; each way to one, and its other flags, are taken as given', () => {
+test('without a cluster it runs the demonstration; all flags are parsed', () => {
   expect(parseOptions([])).toEqual({
     target: undefined,
     root: join(tmpdir(), 'capstan-volumes'),
@@ -37,7 +37,7 @@ test('without a cluster it is a demonstration; each way to one, and its other fl
   expect(parseOptions(['--help'])).toBeUndefined();
 });
 
-test('what it does not understand is refused, with what it expected', () => {
+test('an unknown flag or value is rejected with what was expected', () => {
   const wrong: [string[], RegExp][] = [
     [['--in-cluster', '--server', 'http://a'], /exclude each other/],
     [['--kubeconfig', 'a', '--server', 'http://a'], /exclude each other/],

@@ -1,6 +1,6 @@
 /**
- * The storage of the provisioner and its image, as far as a machine without a container runtime can
- * tell.
+ * The storage of the provisioner and its image, as far as they can be tested without a container
+ * runtime.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { Directories } from '../../examples/provisioner/directories.ts';
 const place = mkdtempSync(join(tmpdir(), 'capstan-storage-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
-// `npm init -y` of npm 11 writes the type commonjs, with which Node takes no `import`: the image
-// was built, and its program never started.
-test.skipIf(process.platform === 'win32')('the package of the image is one of modules', () => {
+// `npm init -y` of npm 11 writes "type": "commonjs", with which Node rejects `import`: the image
+// was built, and its program did not start.
+test.skipIf(process.platform === 'win32')('the package of the image has ES modules', () => {
   const readme = readFileSync(
     new URL('../../examples/provisioner/README.md', import.meta.url),
     'utf8',
@@ -27,10 +27,10 @@ test.skipIf(process.platform === 'win32')('the package of the image is one of mo
   });
 });
 
-// Directories were as the umask of root left them, 0755: Pods that run as anybody else could not
-// write into their own volume.
+// Directories had the mode of root's umask, 0755: Pods of other users could not write into their
+// own volume.
 test.skipIf(process.platform === 'win32')(
-  'every user may write into the directory of a volume',
+  'every user can write into the directory of a volume',
   async () => {
     const storage = new Directories(join(place, 'volumes'));
     const claim = {

@@ -1,7 +1,6 @@
 /**
- * The provisioner on the embedded API server, with real directories. Conditions are waited for;
- * back-off passes by a FakeClock. The binder plays the part of kube-controller-manager, in a
- * manager of its own.
+ * The provisioner on the embedded API server, with real directories and a FakeClock for back-off.
+ * The binder replaces kube-controller-manager, in another manager.
  */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +35,8 @@ const closing: (() => Promise<unknown> | undefined)[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
 
 beforeEach(async () => {
-  previous = setErrorHandler(() => undefined); // faults are reported; what matters is how it ends
+  // faults are reported; the tests check the final state
+  previous = setErrorHandler(() => undefined);
   root = await mkdtemp(join(tmpdir(), 'capstan-provisioner-'));
   server = await ApiServer.start();
   const transport = server.transport();
@@ -53,7 +53,7 @@ afterEach(async () => {
   setErrorHandler(previous);
 });
 
-/** A provisioner process; gives its clock and the function that ends it. */
+/** Starts a provisioner process; returns its clock and the function that ends it. */
 function start(options: Partial<ProvisionerOptions> = {}) {
   const clock = new FakeClock();
   const transport = server.transport();
@@ -67,7 +67,7 @@ function start(options: Partial<ProvisionerOptions> = {}) {
     await transport.close?.();
   };
   closing.push(end);
-  /** How many uids the queue of claims was given, by its metrics. */
+  /** The adds of the claim queue, by its metrics. */
   const adds = async (): Promise<number> => {
     const text = await (await fetch(`${manager.url('metrics')}/metrics`)).text();
     return Number(/^workqueue_adds_total\{.*"claims".*\} (\d+)$/m.exec(text)?.[1]);
@@ -75,9 +75,7 @@ function start(options: Partial<ProvisionerOptions> = {}) {
   return { clock, end, adds };
 }
 
-/**
- * The next request of the test itself may meet a connection that was cut; a GET is sent once more.
- */
+/** Repeats a GET once: the test's own request may meet a connection that was cut. */
 async function cutConnections(): Promise<void> {
   server.dropConnections();
   await client.list(StorageClass);
@@ -109,7 +107,7 @@ const createClaim = (name: string, storageClassName: string, more: object = {}) 
       ...more,
     },
   });
-/** A claim that no Pod uses: kube-controller-manager takes the finalizer off that protects it. */
+/** A claim that no Pod uses: removes the protection finalizer, as kube-controller-manager does. */
 async function deleteClaim(name: string): Promise<void> {
   const patch = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
   await client.patch(PersistentVolumeClaim, { namespace, name }, patch);
@@ -128,8 +126,7 @@ const reasons = async (name: string) =>
     .sort();
 
 /**
- * As many volumes as directories as claims, each for another claim, under the name that follows
- * from it.
+ * Checks that there are as many volumes and directories as claims, each with the name of its claim.
  */
 async function expectOneEach(): Promise<void> {
   const expected = (await claims()).map(({ metadata }) => `pvc-${metadata.uid}`).sort();
@@ -140,7 +137,7 @@ async function expectOneEach(): Promise<void> {
   await expect.poll(notes).toEqual([]);
 }
 
-test('a claim gets a directory and a volume that names it; claims of other classes never get into the queue', async () => {
+test('a claim of its class gets a directory and a volume that names it', async () => {
   const { end, adds } = start();
   await createClass('ours');
   await createClass('theirs', { provisioner: 'example.com/other' });
@@ -174,11 +171,11 @@ test('a claim gets a directory and a volume that names it; claims of other class
   expect(await directories()).toEqual([`pvc-${metadata.uid}`]);
   await expect.poll(notes).toEqual([]);
   expect(await adds(), 'by its own event, and by that of its class').toBeLessThanOrEqual(2);
-  await end(); // which writes the last events
+  await end(); // writes the last events
   expect(await reasons('a')).toEqual(['ProvisioningSucceeded']);
 });
 
-test('a class that comes after its claims is no hindrance', async () => {
+test('a class may be created after its claims', async () => {
   start();
   await createClaim('a', 'late');
   await createClaim('b', 'late');
@@ -186,7 +183,7 @@ test('a class that comes after its claims is no hindrance', async () => {
   await expect.poll(claimed).toEqual(['a', 'b']);
 });
 
-test('a claim that goes takes volume and directory with it where the class says Delete, and nothing where it says Retain', async () => {
+test('a deleted claim loses its volume with Delete, and keeps it with Retain', async () => {
   startBinder();
   const { end } = start();
   await createClass('deleting');
@@ -204,8 +201,8 @@ test('a claim that goes takes volume and directory with it where the class says 
   await expect.poll(async () => (await volumes())[0]?.status?.phase).toBe('Released');
   await expect.poll(directories).toEqual([name]);
 
-  // Somebody has saved the data and removes the volume; not even a new process takes the directory
-  // for an orphan.
+  // A user has saved the data and deletes the volume; not even a new process removes the directory
+  // as an orphan.
   await client.delete(PersistentVolume, { name });
   await expect.poll(volumes).toEqual([]);
   await end();
@@ -215,7 +212,7 @@ test('a claim that goes takes volume and directory with it where the class says 
   expect(await readdir(join(root, name))).toEqual(['file']);
 });
 
-test('a volume that somebody deletes stays, with its data, as long as its claim', async () => {
+test('a volume that a user deletes stays, with its data, until its claim is deleted', async () => {
   startBinder();
   start();
   await createClass('ours');
@@ -231,7 +228,7 @@ test('a volume that somebody deletes stays, with its data, as long as its claim'
   await expect.poll(directories).not.toContain(name);
 });
 
-test('a volume that says its directory is elsewhere is not believed', async () => {
+test('a volume with the path of another directory is rejected', async () => {
   const elsewhere = join(root, 'elsewhere');
   await mkdir(elsewhere);
   const { end } = start();
@@ -262,7 +259,7 @@ test('a volume that says its directory is elsewhere is not believed', async () =
   expect(await volumes()).toHaveLength(1);
 });
 
-test('failures are counted, given up after the threshold with an event, and forgotten when the claim changes', async () => {
+test('failures are counted, and given up after the threshold with an event', async () => {
   const { clock, end } = start({ maxFailures: 3 });
   await createClass('ours');
   const takeBack = server.inject({
@@ -288,7 +285,7 @@ test('failures are counted, given up after the threshold with an event, and forg
   takeBack();
   clock.step(1_000_000);
   server.expireHistory();
-  await cutConnections(); // what a new list brings unchanged is no change
+  await cutConnections(); // unchanged objects of a relist do not count as changes
   await createClaim('b', 'ours');
   const claimedLater = () => {
     clock.step(1000); // the informers' back-off
@@ -305,7 +302,7 @@ test('failures are counted, given up after the threshold with an event, and forg
   await end();
 });
 
-test('a claim that a directory cannot be is given up at once', async () => {
+test('a claim that a directory cannot satisfy is given up at once', async () => {
   const { end } = start();
   await createClass('ours');
   await createClass('waiting', { volumeBindingMode: 'WaitForFirstConsumer' });
@@ -319,7 +316,7 @@ test('a claim that a directory cannot be is given up at once', async () => {
   await end();
 });
 
-test('a process that is killed between directory and volume leaves work that the next one finishes, once', async () => {
+test('a process that dies between directory and volume is continued once', async () => {
   await createClass('ours');
   const takeBack = server.inject({ verb: 'create', path: '/persistentvolumes', do: 'stall' });
   const { end } = start();
@@ -337,7 +334,7 @@ test('a process that is killed between directory and volume leaves work that the
   await expectOneEach();
 });
 
-test('a process that is killed after the volume, before it could say so to itself, changes nothing', async () => {
+test('a process that dies between volume and note changes nothing', async () => {
   await createClass('ours');
   const { end } = start();
   const { metadata } = await createClaim('a', 'ours');
@@ -358,7 +355,7 @@ test('a process that is killed after the volume, before it could say so to itsel
   expect(await readdir(join(root, `pvc-${metadata.uid}`))).toEqual(['file']);
 });
 
-test('a volume whose answer was lost is not made twice', async () => {
+test('a volume whose answer was lost is not created twice', async () => {
   const { clock } = start();
   await createClass('ours');
   server.inject({
@@ -373,14 +370,14 @@ test('a volume whose answer was lost is not made twice', async () => {
   expect(server.unmetFaults()).toEqual([]);
   await expect
     .poll(() => {
-      clock.step(1000); // the pause while a connection is not there
+      clock.step(1000); // the pause while there is no connection
       return notes();
     })
     .toEqual([]);
   await expectOneEach();
 });
 
-test('a hundred claims under errors and cuts all get their volume, and none gets two', async () => {
+test('a hundred claims under errors and cuts get one volume each', async () => {
   startBinder();
   const { clock } = start({ workers: 8, maxFailures: 100 });
   await createClass('ours');
@@ -418,7 +415,7 @@ test('a hundred claims under errors and cuts all get their volume, and none gets
   await expectOneEach();
 });
 
-test('a claim that only the cache does not know is no reason to remove its directory', async () => {
+test('the directory of a claim that is only missing from the cache is not removed', async () => {
   const { metadata } = await createClaim('a', 'ours');
   const { uid = '' } = metadata;
   const storage = new Directories(root);
@@ -448,12 +445,12 @@ test('a claim that only the cache does not know is no reason to remove its direc
   await stale.provision(uid, signal);
   expect(await directories()).toEqual([`pvc-${uid}`]);
   await deleteClaim('a');
-  await createClaim('a', 'ours'); // another one of that name
+  await createClaim('a', 'ours'); // another claim of that name
   await stale.provision(uid, signal);
   expect([await directories(), await notes()]).toEqual([[], []]);
 });
 
-test('the rights in the manifest are those that it uses, and no others', async () => {
+test('the manifest grants exactly the permissions that are used', async () => {
   const used = new Set<string>();
   const inner = server.transport();
   const transport: Transport = {
@@ -485,10 +482,10 @@ test('the rights in the manifest are those that it uses, and no others', async (
   await deleteClaim('a');
   await expect.poll(volumes).toEqual([]);
   server.inject({ verb: 'create', path: '/persistentvolumes', do: 'status', status: 500 });
-  // fails twice, for a series of events, and leaves something unfinished when it goes
+  // fails twice, for a series of events, and leaves something unfinished when it ends
   await createClaim('b', 'ours');
   const later = () => {
-    clock.step(100); // the back-off; at a time more would cost it the lease
+    clock.step(100); // the back-off; in small steps, so that the lease is renewed
     return reasons('b');
   };
   await expect.poll(later).toEqual(['ProvisioningFailed', 'ProvisioningGivenUp']);
@@ -510,7 +507,7 @@ test('the rights in the manifest are those that it uses, and no others', async (
   expect([...used].sort()).toEqual(granted.sort());
 });
 
-/** As the API server's authorizer names it: `create leases.coordination.k8s.io`. */
+/** The name that the API server's authorizer uses: `create leases.coordination.k8s.io`. */
 function rightFor({ method, path, query = {} }: TransportRequest): string {
   const [, group = '', resource, name] =
     /^\/(?:api|apis\/([^/]+))\/v1\/(?:namespaces\/[^/]+\/)?([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
@@ -524,7 +521,7 @@ function rightFor({ method, path, query = {} }: TransportRequest): string {
   return `${verbs[method] ?? reading} ${resource}.${group}`;
 }
 
-test('names of volumes that could lead out of the root are refused', () => {
+test('volume names that would lead out of the root are rejected', () => {
   const storage = new Directories(root);
   for (const name of ['..', '.', '', 'a/b', '../x', '.unfinished', 'A'])
     expect(() => storage.pathOf(name), name).toThrow('expected the name of a volume');

@@ -1,7 +1,4 @@
-/**
- * The queue of the provisioner: what comes when, what is given up, and who works. Time is a
- * FakeClock's.
- */
+/** The queue of the provisioner: back-off, giving up, leadership. Time is a FakeClock. */
 import { TransportError } from 'capstan/cache';
 import { silentLogger, TerminalError } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
@@ -13,8 +10,8 @@ import {
 } from '../../examples/provisioner/uid-queue.ts';
 
 /**
- * A queue that runs, and what it did: the seconds at which each uid was worked on, and the failures
- * that were told.
+ * A running queue and its record: the seconds at which each uid was processed, and the reported
+ * failures.
  */
 function running(options: Partial<UidQueueOptions> = {}) {
   const clock = new FakeClock();
@@ -53,7 +50,7 @@ const fails = async (): Promise<void> => {
   throw new Error('no');
 };
 
-test('a uid that fails comes again after 15 s and 30 s, and is given up at the third failure', async () => {
+test('a failed uid is retried after 15 s and 30 s, and given up at the third failure', async () => {
   const { clock, queue, tries, failed } = running({ work: fails });
   queue.add('a');
   await clock.run(3600_000);
@@ -65,12 +62,12 @@ test('a uid that fails comes again after 15 s and 30 s, and is given up at the t
   ]);
 });
 
-test('what was given up stays so until it changes, and begins anew then', async () => {
+test('a uid that was given up stays so until its object changes', async () => {
   const { clock, queue, tries } = running({ work: fails });
   queue.add('a');
   await clock.run(100_000);
   tries.length = 0;
-  queue.add('a'); // as a new list does
+  queue.add('a'); // as a relist does
   await clock.run(100_000);
   expect(tries).toEqual([]);
   queue.changed('a');
@@ -93,7 +90,7 @@ test('a change does not end the back-off, and a deletion does', async () => {
   expect(tries.slice(2), 'its failures are forgotten: 15 s again').toEqual(['a at 17']);
 });
 
-test('what can never work is given up at once', async () => {
+test('a TerminalError gives a uid up at once', async () => {
   const work = async (): Promise<void> => {
     throw new TerminalError('never');
   };
@@ -104,7 +101,7 @@ test('what can never work is given up at once', async () => {
   expect(failed).toEqual([['a', { failures: 1, givenUp: true }]]);
 });
 
-test('while the server is away items stay in hand, and the others wait behind them without failing', async () => {
+test('while the server is unreachable workers keep their items', async () => {
   let away = true;
   const work = async (): Promise<void> => {
     if (away) throw new TransportError('refused', 'nobody is there');
@@ -124,7 +121,7 @@ test('while the server is away items stay in hand, and the others wait behind th
   expect(failed).toEqual([]);
 });
 
-test('a try ends with its time, also while the server is away, and is a failure', async () => {
+test('a try ends at its time limit and counts as a failure', async () => {
   const hangs = (_: string, signal: AbortSignal) =>
     new Promise<void>((_, reject) =>
       signal.addEventListener('abort', () => reject(new TransportError('aborted', 'x'))),
@@ -143,7 +140,7 @@ test('a try ends with its time, also while the server is away, and is a failure'
   }
 });
 
-test('nothing is worked on while this process does not lead', async () => {
+test('nothing is processed while this process does not lead', async () => {
   let leads = false;
   const { clock, queue, tries } = running({ mayWork: () => leads });
   queue.add('a');
@@ -154,7 +151,7 @@ test('nothing is worked on while this process does not lead', async () => {
   expect(tries).toEqual(['a at 11']);
 });
 
-test('an end is no failure: what was in hand is put down, and nothing new is begun', async () => {
+test('a stop is no failure: the running item is put back, and none is started', async () => {
   const hangs = (_: string, signal: AbortSignal) =>
     new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
   const { clock, queue, tries, failed, stop, done } = running({ workers: 1, work: hangs });

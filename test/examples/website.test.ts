@@ -1,7 +1,4 @@
-/**
- * The example controller on the embedded API server, over real HTTP. Conditions are waited for,
- * never times.
- */
+/** The example controller on the embedded API server, over real HTTP. */
 import type { FactoryOptions } from 'capstan/cache';
 import { eventResource, type KubeEvent } from 'capstan/client';
 import { newManager } from 'capstan/manager';
@@ -80,7 +77,7 @@ const observed = async (name: string) => {
     : undefined;
 };
 
-test('a Website gets a Deployment and a Service of its own, a finalizer and a status', async () => {
+test('a Website gets a Deployment, a Service, a finalizer and a status', async () => {
   startController();
   const { metadata } = await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -120,7 +117,7 @@ test('a Website gets a Deployment and a Service of its own, a finalizer and a st
   expect(errors).toEqual([]);
 });
 
-test('the children follow the spec, back and forth', async () => {
+test('the children follow changes of the spec', async () => {
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -137,7 +134,7 @@ test('the children follow the spec, back and forth', async () => {
   expect((await deployment('a'))?.spec.paused).toBeUndefined();
 });
 
-test('a child that somebody deletes or changes is put back', async () => {
+test('a deleted or changed child is restored', async () => {
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -147,7 +144,7 @@ test('a child that somebody deletes or changes is put back', async () => {
   await expect.poll(async () => (await deployment('a'))?.spec.replicas).toBe(2);
 });
 
-test('the status tells of the Deployment, and changes no more than that does', async () => {
+test('the status reports the Deployment, and is written only when that changes', async () => {
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -165,7 +162,7 @@ test('the status tells of the Deployment, and changes no more than that does', a
   expect(await condition('a', 'Synced')).toEqual(synced);
 });
 
-test('a Service of another of the same name is left alone, said, and taken over once it has gone', async () => {
+test('a Service of another owner is reported, and taken over once it is deleted', async () => {
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
   const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
   const before = await api.create<ServiceObject>(pathOf(Service, 'default'), {
@@ -186,7 +183,7 @@ test('a Service of another of the same name is left alone, said, and taken over 
   expect(await condition('a', 'Synced')).toMatchObject({ status: 'True', reason: 'ChildrenMatch' });
 });
 
-test('a Website that is deleted leaves children of others alone', async () => {
+test('a deleted Website leaves children of other owners alone', async () => {
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
   const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
   await api.create(pathOf(Service, 'default'), { metadata, spec: { ports: [{ port: 80 }] } });
@@ -198,9 +195,9 @@ test('a Website that is deleted leaves children of others alone', async () => {
   expect([await deployment('a'), await service('a')]).toMatchObject([undefined, { metadata }]);
 });
 
-test('a new list of everything leads to no write', async () => {
-  // Story: objects in a list carry no apiVersion and no kind. Compared with what the controller
-  // would write, all of them seemed to differ after a relist, and each was patched.
+test('a relist causes no write', async () => {
+  // Story: objects in a list carry no apiVersion and no kind. Compared with the desired objects,
+  // all of them seemed to differ after a relist, and each was patched.
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -213,7 +210,7 @@ test('a new list of everything leads to no write', async () => {
   expect([await deployment('a'), await service('a'), await website('a')]).toEqual(before);
 });
 
-test('a Website that is deleted goes after its children, also when the controller was not there at that moment', async () => {
+test('a deleted Website is removed after its children, also after a restart', async () => {
   startController();
   await create('a');
   await create('b');
@@ -231,7 +228,7 @@ test('a Website that is deleted goes after its children, also when the controlle
   expect([await deployment('b'), await service('b')]).toEqual([undefined, undefined]);
 });
 
-test('errors, cut connections and lost answers delay it and change nothing in the end', async () => {
+test('errors, cut connections and lost answers do not change the final state', async () => {
   startController();
   server.inject({ verb: 'create', path: '/deployments', times: 2, do: 'status', status: 500 });
   server.inject({ verb: 'create', path: '/services', times: 1, do: 'drop', afterBytes: 0 });

@@ -1,7 +1,8 @@
 /**
- * Informers on the embedded server under random writes and faults, every run judged by all rules.
- * The faults are those of an honest server and a bad network: whatever they are, nothing may be
- * lost, made up or told out of turn. The seed is printed; time is a FakeClock's, on both sides.
+ * Informers on the embedded server under random writes and faults; every run is judged by all
+ * rules. The faults are those of a correct server and a bad network: with any of them nothing may
+ * be lost, invented or reported out of order. The seed is printed; time is a FakeClock, on both
+ * sides.
  */
 import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
@@ -27,9 +28,9 @@ const ConfigMaps = defineResource<KubeObject>()({
   namespaced: true,
 });
 
-ignoreErrors(); // the failures are the point
+ignoreErrors(); // failures are expected
 
-/** A fault that an honest server or a network may show once. */
+/** A fault that a correct server or a network may have once. */
 function randomFault(random: Random): Fault {
   const verb = random.chance(0.7) ? 'watch' : 'list';
   const status = (code: number, retryAfter?: number): Fault => ({
@@ -73,7 +74,7 @@ function randomFault(random: Random): Fault {
     ],
   ];
   const fault = random.pick(verb === 'watch' ? [...any, ...inWatch] : any);
-  // each costs minutes in which nothing else happens
+  // these cost minutes in which nothing else happens
   const silent = fault.do === 'stall' || fault.do === 'hang';
   if (silent && random.chance(0.7)) return randomFault(random);
   return { ...fault, verb, path: NAMESPACE, times: 1 };
@@ -142,10 +143,7 @@ async function start(random: Random) {
       await send('PATCH', name, { metadata: { labels }, data: { v: String(random.int(1e6)) } });
     }
   };
-  /**
-   * Everything that was written. The last object stays, so that a watch that has it has all that
-   * went before.
-   */
+  /** All writes. The last object stays, so that a watch that has it has all writes before it. */
   const everything = async () => {
     await send('POST', 'end', { metadata: { name: 'end', labels: { shard: 's1' } } });
     await log.caughtUp('end');
@@ -155,7 +153,7 @@ async function start(random: Random) {
 }
 
 describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, labelSelector }) => {
-  it.each([0, 1])('keeps every rule under random faults, run %i', async (run) => {
+  it.each([0, 1])('satisfies every rule under random faults, run %i', async (run) => {
     const random = new Random(seed + run);
     const { clock, server, write, everything } = await start(random);
     const cutting = new CuttingTransport(server.transport());
@@ -185,7 +183,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, la
       else if (dice < 0.985) cutting.cut();
       else server.expireHistory();
       if (step % 130 === 129) {
-        await clock.settle(); // a resync that is still queued would reach it, as in client-go
+        await clock.settle(); // a queued resync would still reach the handler, as in client-go
         add(`late ${step}`, { late: true });
       }
       if (random.chance(0.5)) await clock.settle();
@@ -203,8 +201,8 @@ describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, la
           picture.size !== expected.size ||
           [...expected].some(([key, { version }]) => picture.get(key) !== version),
       );
-    // A dead stream is given up after 150 s, and back-off goes up to 60 s; a fault that is still to
-    // come adds its own.
+    // A silent stream is given up after 150 s, and back-off grows to 60 s; a pending fault adds its
+    // own time.
     for (let i = 0; i < 200 && behind(); i++) await clock.run(5000);
     const history = {
       requests: transport.requests,

@@ -1,7 +1,6 @@
 /**
- * The judge of histories, judged: a whole history passes, and for each rule there is one that
- * breaks it, written down as small as it gets. A checker that lets something through would make
- * every run that it judges worthless.
+ * Tests the rules of histories: a correct history passes, and for each rule there is a minimal
+ * history that breaks it.
  */
 import { describe, expect, it } from 'vitest';
 import { judge, report } from '../helpers/history/judge.ts';
@@ -9,8 +8,8 @@ import { Truth } from '../helpers/history/truth.ts';
 import { history, list, states, told, watch, writes } from './notation.ts';
 
 /**
- * a, b and c come and go; the informer lists at 2, watches, is cut at 5, and has to list again at
- * 9.
+ * a, b and c are created and deleted; the informer lists at 2, watches, is cut at 5, and has to
+ * relist at 9.
  */
 const truth = writes('a1 b2 c3 a4 -b5 b6 -b7 a8 d9 c10');
 const requests = () => [
@@ -26,29 +25,29 @@ const rulesBroken = (...args: Parameters<typeof history>) => [
   ...new Set(judge(args[0], history(...args)).map(({ rule }) => rule)),
 ];
 
-/** The history above with its handler told something else. */
+/** The history above with other notifications of its handler. */
 const toldInstead = (rest: string, initial = 'a1 b2', options = {}) =>
   rulesBroken(truth, requests(), [told(truth, initial, rest, options)]);
 
-describe('a history that keeps all rules', () => {
+describe('a correct history', () => {
   it('passes: list, watches, a relist after the history has expired', () => {
     expect(judge(truth, history(truth, requests(), [told(truth, 'a1 b2', story)]))).toEqual([]);
   });
 
-  it('passes when nothing was ever written', () => {
+  it('passes without any write', () => {
     const none = new Truth([]);
     expect(
       judge(none, history(none, [list('1', ''), watch(none, '1', '*5')], [told(none, '')])),
     ).toEqual([]);
   });
 
-  it('passes when a missed delete gave a tombstone, and an object that was made anew an update', () => {
+  it('passes if a missed delete gave a tombstone, and a recreated object an update', () => {
     const log = writes('a1 b2 -a3 -b4 b5 c6');
     const told1 = told(log, 'a1 b2', '~a1 b2>5 c6');
     expect(judge(log, history(log, [list('2', 'a1 b2'), list('6', 'b5 c6')], [told1]))).toEqual([]);
   });
 
-  it('passes when initial events are streamed, also when a stream ended before its bookmark and was thrown away', () => {
+  it('passes with streamed initial events, also after a broken stream', () => {
     const log = writes('a1 b2 -a3 c4 c5');
     const streams = [
       watch(log, '', 'a1', true),
@@ -58,12 +57,12 @@ describe('a history that keeps all rules', () => {
     expect(judge(log, history(log, streams, [told(log, 'b2', 'c4 c4>5')]))).toEqual([]);
   });
 
-  it('passes for a handler that came late, whatever had come and gone before', () => {
+  it('passes for a handler that was added late', () => {
     const late = told(truth, 'a4 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
     expect(judge(truth, history(truth, requests(), [late]))).toEqual([]);
   });
 
-  it('passes for a handler that is told the same again because it asked for resyncs', () => {
+  it('passes for a handler that gets repeats because it asked for resyncs', () => {
     const resynced = told(truth, 'a1 b2', 'c3 a1>1 b2>2 c3>3 a1>4 -b5 c3>3 a4>8 c3>3 d9 c3>10', {
       resync: true,
     });
@@ -71,7 +70,7 @@ describe('a history that keeps all rules', () => {
   });
 });
 
-describe('a stream is refused when', () => {
+describe('a stream is rejected if', () => {
   const broken = (frames: string, from = '2') => {
     const rest = told(truth, 'a1 b2', 'c3 a1>4 -b5 b6 -b7 a4>8 d9 c3>10');
     return rulesBroken(truth, [list('2', 'a1 b2'), watch(truth, from, frames)], [rest]);
@@ -93,7 +92,7 @@ describe('a stream is refused when', () => {
     expect(broken('c3 a4 b6 -b7 a8 d9 c10')).toContain('reliable');
   });
 
-  it('something comes after a bookmark that promised it had come (bookmarkable)', () => {
+  it('an event follows a bookmark of its version or a later one (bookmarkable)', () => {
     expect(broken('c3 *4 a4 -b5 b6 -b7 a8 d9 c10')).toEqual(['bookmarkable']);
   });
 
@@ -101,14 +100,14 @@ describe('a stream is refused when', () => {
     expect(broken('c3 a4 *3 -b5 b6 -b7 a8 d9 c10')).toEqual(['bookmarkable']);
   });
 
-  it('a bookmark at its end passes over a write (bookmarkable)', () => {
+  it('its last bookmark skips a write (bookmarkable)', () => {
     const log = writes('a1 a2');
     expect(
       rulesBroken(log, [list('1', 'a1'), watch(log, '1', '*2')], [told(log, 'a1', 'a1>2')]),
     ).toEqual(['bookmarkable', 'received']);
   });
 
-  it('it reports what was never written, or other content, or the wrong kind of event (genuine)', () => {
+  it('it has an event that was never written, or altered (genuine)', () => {
     expect(broken('c3:forged a4 -b5 b6 -b7 a8 d9 c10')).toEqual(['genuine']);
     const log = writes('a1 b2');
     const added = { ...watch(log, '1', 'b2') };
@@ -121,22 +120,22 @@ describe('a stream is refused when', () => {
   });
 });
 
-describe('requests are refused when', () => {
-  it('a list is not what was there at its version (listed)', () => {
+describe('requests are rejected if', () => {
+  it('a list is not the state at its version (listed)', () => {
     const log = writes('a1 b2');
     for (const items of ['a1', 'a1 b2 c3', 'a1 b2:other', 'a1 b2 b2']) {
       expect(rulesBroken(log, [list('2', items)], [told(log, items)]), items).toContain('listed');
     }
   });
 
-  it('streamed initial events are not what was there at their end (listed)', () => {
+  it('streamed initial events are not the state at their end (listed)', () => {
     const log = writes('a1 b2');
     expect(rulesBroken(log, [watch(log, '', 'b2 *2!', true)], [told(log, 'a1 b2')])).toContain(
       'listed',
     );
   });
 
-  it('a watch begins above or below the last version that came, be it of a list, an event or a bookmark (continued)', () => {
+  it('a watch does not begin at the last version (continued)', () => {
     for (const [first, from] of [
       ['c3', '2'],
       ['c3 *4', '3'],
@@ -158,34 +157,34 @@ describe('requests are refused when', () => {
   });
 });
 
-describe('a handler is refused when', () => {
-  it('it is told what was never written, or other content (written)', () => {
+describe('a handler is rejected if', () => {
+  it('it gets an object that was never written, or other content (written)', () => {
     expect(toldInstead(story.replace('d9', 'd9:forged'))).toContain('written');
     expect(toldInstead(`${story} e11`)).toContain('written');
     expect(toldInstead(story.replace('-b5', '-b5:forged'))).toEqual(['written']);
   });
 
-  it('it is told of a removal as if it were a change (written)', () => {
+  it('it gets a deletion as an update (written)', () => {
     expect(toldInstead(story.replace('-b5', 'b2>5 -b5'))).toContain('written');
   });
 
-  it('it is told what never came, though it was written (received)', () => {
+  it('it gets a write that was never received (received)', () => {
     expect(toldInstead(story.replace('a4>8', 'b6 -b7 a4>8'))).toEqual(['received']);
   });
 
-  it('it is told of initial events whose end never came (received)', () => {
+  it('it gets initial events whose end was never received (received)', () => {
     const log = writes('a1 -a2');
     const sent = [watch(log, '', 'a1', true), list('2', '')];
     expect(rulesBroken(log, sent, [told(log, 'a1', '~a1')])).toContain('received');
   });
 
-  it('an object is added that is there, or updated or deleted though it is not (lifecycle)', () => {
+  it('an existing object is added, or a missing one updated or deleted (lifecycle)', () => {
     expect(toldInstead(story.replace('a1>4', 'a4'))).toEqual(['lifecycle']);
     expect(toldInstead(story.replace(' d9', ' d8>9'))).toEqual(['lifecycle']);
     expect(toldInstead(`${story} -b5`)).toContain('lifecycle');
   });
 
-  it('an update does not begin where the last one ended (lifecycle)', () => {
+  it('the old object of an update is not the last state (lifecycle)', () => {
     expect(toldInstead(story.replace('a4>8', 'a1>8'))).toEqual(['lifecycle']);
   });
 
@@ -193,7 +192,7 @@ describe('a handler is refused when', () => {
     expect(toldInstead('c3 -b5 a1>8 a8>4 c3>3 d9 c3>10')).toContain('inOrder');
   });
 
-  it('events of one stream come out of order, though each object is right (totalOrder)', () => {
+  it("events come out of order, though each object's do not (totalOrder)", () => {
     expect(toldInstead(story.replace('c3 a1>4', 'a1>4 c3'))).toEqual(['totalOrder']);
     const perKey = history(
       truth,
@@ -206,36 +205,36 @@ describe('a handler is refused when', () => {
     expect(judge(truth, perKey)).toEqual([]);
   });
 
-  it('it is told the same twice without a list or a resync (repeated)', () => {
+  it('it gets a repeat without a list or a resync (repeated)', () => {
     expect(toldInstead(story.replace('a1>4', 'a1>4 a4>4'))).toEqual(['repeated']);
     expect(toldInstead(`${story} c10>10`)).toEqual(['repeated']);
   });
 
-  it('it is told the same twice although it asked for resyncs, but not as an update (repeated)', () => {
+  it('it gets a repeat after a resync, but not as an update (repeated)', () => {
     expect(
       toldInstead(story.replace('c3 a1', 'c3 -c3 c3 a1'), 'a1 b2', { resync: true }),
     ).toContain('repeated');
   });
 
-  it('an event that came is not told, though a later state of the object is (complete)', () => {
+  it('it misses a received event but gets a later state of the object (complete)', () => {
     expect(toldInstead(story.replace('a1>4', '').replace('a4>8', 'a1>8'))).toEqual(['complete']);
   });
 
-  it('the last event before a stream broke is not told (complete)', () => {
+  it('it misses the last event before a stream broke (complete)', () => {
     expect(toldInstead(story.replace('-b5', ''))).toContain('complete');
   });
 
-  it('a write is not told that no list overtook (missed)', () => {
+  it('it misses a write that no list skipped (missed)', () => {
     expect(toldInstead(story.replace(' d9', ''))).toContain('missed');
   });
 
-  it('a list overtook the write, but in the state of that write (missed)', () => {
+  it('it misses a write whose state a list had (missed)', () => {
     const log = writes('a1 a2');
     const sent = [list('1', 'a1'), list('2', 'a2')];
     expect(rulesBroken(log, sent, [told(log, 'a1')])).toEqual(['missed', 'final']);
   });
 
-  it('a missed delete gives no tombstone (final), or none before the object is made anew (tombstones)', () => {
+  it('a missed delete gives no tombstone (final, tombstones)', () => {
     const log = writes('a1 b2 -a3 a4');
     const gone = [list('2', 'a1 b2'), list('3', 'b2'), watch(log, '3', '')];
     const still = writes('a1 b2 -a3');
@@ -245,7 +244,7 @@ describe('a handler is refused when', () => {
     expect(rulesBroken(log, again, [told(log, 'a1 b2', '~a1 a4')])).toEqual([]);
   });
 
-  it('a tombstone comes twice (lifecycle), without a list (tombstones), or with another state than was told (tombstones)', () => {
+  it('a tombstone is repeated or altered (lifecycle, tombstones)', () => {
     const log = writes('a1 b2 -a3');
     const sent = [list('2', 'a1 b2'), list('3', 'b2')];
     expect(rulesBroken(log, sent, [told(log, 'a1 b2', '~a1 ~a1')])).toEqual(['lifecycle']);
@@ -260,19 +259,19 @@ describe('a handler is refused when', () => {
     expect(toldInstead(`b2 ${story}`, 'a1')).toContain('snapshot');
   });
 
-  it('it comes late and its first objects were never there together (snapshot)', () => {
+  it('it is added late and its first objects never existed together (snapshot)', () => {
     const torn = told(truth, 'a8 b2 c3', 'c3>3 d9 c3>10', { late: true });
     expect(rulesBroken(truth, requests(), [torn])).toContain('snapshot');
   });
 
-  it('it comes late and the event after its snapshot is missing (complete)', () => {
+  it('it is added late and misses the event after its snapshot (complete)', () => {
     const gap = told(truth, 'a4 b2 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
     expect(rulesBroken(truth, requests(), [gap])).toContain('complete');
   });
 });
 
 describe('at the end', () => {
-  it('a cache that is not what was written is refused (cache)', () => {
+  it('a cache that differs from the writes is rejected (cache)', () => {
     const handlers = [told(truth, 'a1 b2', story)];
     for (const cache of [
       'a8 c10',
@@ -287,7 +286,7 @@ describe('at the end', () => {
     }
   });
 
-  it('a handler whose notifications do not add up to it is refused (final)', () => {
+  it('a handler whose notifications do not add up to the cache is rejected (final)', () => {
     expect(toldInstead(story.replace('-b5', ''))).toContain('final');
   });
 
@@ -302,7 +301,7 @@ describe('at the end', () => {
     expect(report(Array.from({ length: 30 }, () => violations[0]!)).split('\n')).toHaveLength(21);
   });
 
-  it('a log of writes that goes back is no log', () => {
+  it('a log of writes whose versions go back is an error', () => {
     expect(() => writes('a2 a1')).toThrow('the log of writes has 1 after 2');
   });
 });

@@ -1,11 +1,13 @@
 /**
- * Histories in a few characters, for the tests of the rules. `a1` is object a at version 1, with
- * content of its own unless it is written `a1:text`; `-a3` is its removal at version 3.
+ * Histories in a short notation, for the tests of the rules. `a1` is object a at version 1, with
+ * generated content unless it is written `a1:text`; `-a3` is its deletion at version 3.
  *
- *     writes('a1 b2 a3 -b4')
- *     list('2', 'a1 b2')                   asked for any version, got 2
- *     watch('2', 'a3 -b4 *4')              from 2; * is a bookmark, *! the one that ends initial events, !410 an error
- *     told('a1 b2', 'a1>3 -b4')            initial adds; then: a5 adds, a1>3 updates, -b4 deletes, ~b2 is a tombstone of b2
+ * - `writes('a1 b2 a3 -b4')`
+ * - `list('2', 'a1 b2')`: a list without a resourceVersion, answered at 2
+ * - `watch('2', 'a3 -b4 *4')`: a watch from 2; `*` is a bookmark, `*!` the bookmark that ends
+ *   initial events, `!410` an error
+ * - `told('a1 b2', 'a1>3 -b4')`: initial adds, then notifications: `a5` adds, `a1>3` updates, `-b4`
+ *   deletes, `~b2` is a tombstone of b2
  */
 import type {
   Frame,
@@ -77,10 +79,7 @@ export function list(version: string, items: string, complete = true): ListRecor
   };
 }
 
-/**
- * Types and contents of events are taken from what was written, so that a test spells out only what
- * is wrong.
- */
+/** Takes types and contents of events from the writes, so that a test spells out only the fault. */
 export function watch(truth: Truth, from: string, frames: string, initial = false): WatchRecord {
   return {
     type: 'watch',
@@ -105,7 +104,7 @@ function frame(truth: Truth, word: string): Frame {
   return { type, key, version, content: content ?? contentAt(key, version) };
 }
 
-/** @param initial what came first; `rest` what came then */
+/** @param initial the initial adds; `rest` the notifications after them */
 export function told(
   truth: Truth,
   initial: string,

@@ -1,6 +1,6 @@
 /**
- * The embedded server's own log of writes: a watch from its first version, on a path of its own
- * that no fault is aimed at.
+ * The embedded server's own log of writes: a watch from its first version, on a connection without
+ * faults.
  */
 import type { KubeObject, Transport } from 'capstan/cache';
 import { keyOf, type LogEntry, versionOf } from '../helpers/history/content.ts';
@@ -11,7 +11,7 @@ export class ServerLog {
   #ended: unknown;
   #wake: () => void = () => undefined;
 
-  /** @param path of the collection in all namespaces, from before its first write */
+  /** @param path of the collection in all namespaces, before its first write */
   static async open(transport: Transport, path: string): Promise<ServerLog> {
     const log = new ServerLog();
     const query = { watch: 'true', resourceVersion: '0' };
@@ -29,7 +29,7 @@ export class ServerLog {
     return log;
   }
 
-  /** Resolves when the object of this name is here, and with it all that was written before. */
+  /** Resolves when the log has the object of this name, and so all writes before it. */
   async caughtUp(name: string): Promise<void> {
     while (!this.entries.some(({ key }) => key.endsWith(`/${name}`))) {
       if (this.#ended !== undefined) throw this.#ended;

@@ -1,6 +1,6 @@
 /**
- * What is said about the figures of a benchmark run: ratios are against the better peer, and losses
- * are called losses.
+ * The report of a benchmark run: ratios are against the best peer, and losses are reported as
+ * losses.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -39,7 +39,7 @@ describe('figures', () => {
 });
 
 describe('a ratio', () => {
-  it('is against the better of the others', () => {
+  it('is against the best peer', () => {
     const row = [
       figure('capstan', 'w', 1, 90),
       figure('naive', 'w', 1, 100),
@@ -48,7 +48,7 @@ describe('a ratio', () => {
     expect(ratioOf(row, wall)).toEqual({ ratio: 1.5, against: 'client-go' });
   });
 
-  it('does not exist without us or without any peer, and a floor is no peer', () => {
+  it("needs our figure and a peer's; a floor is no peer", () => {
     expect(ratioOf([figure('naive', 'w', 1, 1)], wall)).toBeUndefined();
     expect(
       ratioOf([figure('capstan', 'w', 1, 1), figure('null-reader', 'w', 1, 1)], wall),
@@ -63,7 +63,7 @@ describe('the report', () => {
     figure('client-go', work, n, 400),
   ]);
 
-  it('calls a loss a loss, and a win a win', () => {
+  it('reports losses and wins', () => {
     const lines = table(figures).split('\n');
     expect(lines).toHaveLength(1 + MEAN_SET.length);
     expect(lines.filter((line) => line.includes('LOSS'))).toEqual([
@@ -74,7 +74,7 @@ describe('the report', () => {
     );
   });
 
-  it('gives the geometric mean over the set and the worst of it', () => {
+  it('has the geometric mean over the set and the worst of it', () => {
     expect(MEAN_SET).toHaveLength(12);
     const text = verdict(figures);
     expect(text).toContain('geometric mean of 12 ratios: 0.551');
@@ -82,7 +82,7 @@ describe('the report', () => {
     expect(text).not.toContain('not measured');
   });
 
-  it('names what of the set was not measured', () => {
+  it('names the missing measurements of the set', () => {
     expect(verdict(figures.slice(0, 3))).toMatch(
       /mean of 1 ratios: 1\.600[\s\S]*not measured: cycle-fresh 1M, /,
     );
@@ -99,7 +99,7 @@ describe('the report', () => {
 });
 
 describe('the command line', () => {
-  it('takes a work, a size and --json', () => {
+  it('accepts a work, a size and --json', () => {
     expect(readOptions([], ['limiter'])).toEqual({ work: undefined, n: undefined, json: false });
     expect(readOptions(['--work', 'limiter', '--n', '1000', '--json'], ['limiter'])).toEqual({
       work: 'limiter',
@@ -114,7 +114,7 @@ describe('the command line', () => {
     [['--n', '1e'], /above 0, got "1e"/],
     [['--jsn'], /jsn/],
     [['limiter'], /limiter/],
-  ])('refuses %j', (args, message) => {
+  ])('rejects %j', (args, message) => {
     expect(() => readOptions(args, ['limiter'])).toThrow(message);
   });
 });

@@ -1,7 +1,6 @@
 /**
- * The benchmarks of the cache, in short: what they send is what the peers' Pods are, each measured
- * process checks its own result, and the figures are complete. They run the built package, as users
- * have it.
+ * Short runs of the cache benchmarks: they send the Pods of the peers, each measured process checks
+ * its result, and the figures are complete. They run the built package.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +41,7 @@ async function load<R>(script: string, ...args: (string | number)[]): Promise<R>
 const bytesOf = (texts: Iterable<string>): string => Buffer.concat([...chunksOf(texts)]).toString();
 
 describe('Pods as bytes', () => {
-  it('are the Pods of the peers', () => {
+  it('equal the Pods of the peers', () => {
     for (const i of [0, 7, 4_711, 99_999]) {
       const one = pod(i, 5 + i, 3);
       expect(podText(i, 5 + i, 3)).toBe(JSON.stringify(one));
@@ -50,7 +49,7 @@ describe('Pods as bytes', () => {
     }
   });
 
-  it('come in lists and pages that are JSON, in chunks of 64 KiB', () => {
+  it('come in lists and pages of valid JSON, in chunks of 64 KiB', () => {
     const list = JSON.parse(bytesOf(listTexts(3, 40, 99, 'more')));
     expect(list.metadata).toEqual({ resourceVersion: '99', continue: 'more' });
     expect(list.items).toEqual(Array.from({ length: 40 }, (_, i) => pod(3 + i)));
@@ -59,7 +58,7 @@ describe('Pods as bytes', () => {
     ]);
   });
 
-  it('are updated in the same order each time, with a version more each time', () => {
+  it('are updated in a fixed order, each with the next version', () => {
     const [a, b] = [randomUpdates(LIVE), randomUpdates(LIVE)];
     const updates = Array.from({ length: 50 }, () => a());
     expect(Array.from({ length: 50 }, () => b())).toEqual(updates);
@@ -75,13 +74,13 @@ describe('Pods as bytes', () => {
 });
 
 describe('verdicts', () => {
-  it('call a missed goal missed, and stand beside the goal', () => {
+  it('report a missed goal with the goal', () => {
     expect(verdictOf('memory', 0.45, 0.45)).toBe('memory: 0.45, goal 0.45: met');
     expect(verdictOf('memory', 0.46, 0.45)).toBe('memory: 0.46, goal 0.45: MISSED');
     expect(spread([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
   });
 
-  it('of informers compare CPU with each peer that was measured', () => {
+  it('of informers compare CPU with each measured peer', () => {
     const figure = (peer: string, cpu: number, work = 'informer'): Figure => ({
       peer,
       work,
@@ -113,7 +112,7 @@ describe('a server of faults', () => {
   const named = (name: string) =>
     FAULT_SCRIPTS.find((script) => script.name === name) as (typeof FAULT_SCRIPTS)[number];
 
-  it('plays its script once, and is well then', async () => {
+  it('plays its script once, and then answers normally', async () => {
     const server = await FaultyServer.start(named('lists: 500 twice'));
     const list = async (): Promise<number> => (await fetch(`${server.url}/api/v1/pods`)).status;
     expect([await list(), await list(), await list(), await list()]).toEqual([500, 500, 200, 200]);
@@ -121,7 +120,7 @@ describe('a server of faults', () => {
     server.stop();
   });
 
-  it('counts what our informer asks for until it has come through', LIMIT, async () => {
+  it('counts the requests of our informer until it has synced', LIMIT, async () => {
     const server = await FaultyServer.start(named('watches: 429, Retry-After 1, three times'));
     const figure = await load<Figure>('cache/capstan-informer.ts', server.url, 1);
     expect(figure).toMatchObject({ peer: 'capstan', work: 'informer', n: 1 });
@@ -153,8 +152,8 @@ describe('the measured processes', () => {
       await withServer('cache/pods-server.ts', [String(LIVE)], async (url) => {
         const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
         const memory = await load<CacheMemory>('cache/memory-load.ts', ...args);
-        // Beside so few Pods, what the engine makes for itself meanwhile counts: 1 % was too narrow
-        // once on a busy machine.
+        // With so few Pods, the engine's own allocations matter: a tolerance of 1 % failed once on
+        // a busy machine.
         expect(memory.listPeak).toBeGreaterThan(0.9 * memory.listed);
         if (peer === 'capstan')
           expect(memory.relistPeak).toBeGreaterThan(0.9 * (memory.relisted ?? Infinity));

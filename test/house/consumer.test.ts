@@ -1,6 +1,6 @@
 /**
- * The types as a program that installs the package sees them: the core without the types of Node,
- * and nothing skipped.
+ * Compiles programs against the built declarations, as users do: without skipLibCheck, and the core
+ * without the types of Node.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,9 +25,9 @@ export const found: Pod[] = informer.getIndexer().byIndex('byNode', 'node-1');
 export const controller = createController({ transport, for: pods, reconcile: () => ({ requeueAfter: 1000 }) });
 `;
 
-// A remark that a parameter is internal had taken the whole member out of the declarations: `new
-// Indexer(keyFunc, indexers)` was an error, and so was an Indexer where a store was expected. The
-// sources, which all other tests are checked against, knew nothing of it.
+// A remark that a parameter is internal had removed the member from the declarations: `new
+// Indexer(keyFunc, indexers)` was an error, and so was an Indexer in place of a store. All other
+// tests compile against the sources and did not see it.
 const STORE = `
 import { Indexer, type IndexSpec, ListWatch, metaNamespaceKeyFunc, Reflector, type ReflectorStore, type Resource } from 'capstan/cache';
 
@@ -41,7 +41,7 @@ export const key = metaNamespaceKeyFunc({ metadata: { name: 'a' } });
 export { Reflector, type Resource };
 `;
 
-/** Each field of an object may be applied without those that a whole one must have. */
+/** An apply configuration may omit fields that a complete object requires. */
 const APPLY = `
 import type { Resource } from 'capstan/cache';
 import type { Client } from 'capstan/client';
@@ -59,8 +59,8 @@ export const text = client.apply(deployments, { metadata, spec: { replicas: '3' 
 `;
 
 /**
- * Zod says of an optional member that it may be undefined, which `exactOptionalPropertyTypes` tells
- * from one that is left out.
+ * Zod types an optional member as possibly undefined, which `exactOptionalPropertyTypes`
+ * distinguishes from an omitted one.
  */
 const CONDITIONS = `
 import { type Condition, findStatusCondition, isStatusConditionTrue, type ObjectMeta, setStatusCondition } from 'capstan/client';
@@ -87,8 +87,8 @@ export const wrong = setStatusCondition(status.conditions, { ...ready, status: '
 `;
 
 /**
- * An option that is not there may be passed on as undefined: under `exactOptionalPropertyTypes`
- * nothing but `...(signal && { signal })` had compiled, and the project of `capstan init` did not.
+ * An option may be undefined: under `exactOptionalPropertyTypes` only `...(signal && { signal })`
+ * compiled, and the project of `capstan init` did not.
  */
 const PASSED_ON = `
 import { ListWatch, newSharedInformerFactory, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
@@ -119,8 +119,8 @@ export function all(object: Pod, given: { signal?: AbortSignal; namespace?: stri
 `;
 
 /**
- * A library's declarations name what it has from here: TS2883 where that is a type that no entry
- * exports. In this folder tsc names its file instead.
+ * The declarations of a library that uses the package must name our types: TS2883 if no entry
+ * exports a type. In this folder tsc names its file instead.
  */
 const LIBRARY = `
 import { Indexer, type ListWatch } from 'capstan/cache';
@@ -135,8 +135,8 @@ export const { withOptions } = null as unknown as ReturnType<typeof newControlle
 `;
 
 /**
- * What is made by one entry is named by it: a file that imported nothing else could not be compiled
- * with declarations, as projects that refer to each other are.
+ * An entry exports the types of what it makes: a file that imported only that entry could not be
+ * compiled with declarations, as project references need.
  */
 const MADE = {
   'client-node': `
@@ -157,22 +157,22 @@ const TEMPLATE = `export * from '../../bin/template/src/main.ts';`;
 
 describe('the declarations of the package', () => {
   it.each(Object.entries({ options: PASSED_ON, template: TEMPLATE }))(
-    'let options be passed on that may be undefined: %s',
+    'accept options that may be undefined: %s',
     (name, program) => {
       const options = { types: ['node'], allowImportingTsExtensions: true, skipLibCheck: true };
       expect(typeErrors(`undefined-${name}`, program, options)).toBe('');
     },
   );
 
-  it('let some of the fields of an object be applied', () => {
+  it('accept some of the fields of an object in an apply', () => {
     expect(typeErrors('apply', APPLY, BROWSER)).toBe('');
   });
 
-  it('take the conditions of a schema library', () => {
+  it('accept the conditions of a schema library', () => {
     expect(typeErrors('conditions', CONDITIONS, { ...BROWSER, skipLibCheck: true })).toBe('');
   });
 
-  it('name no type that a library could not name', () => {
+  it('use no type that a library cannot name', () => {
     expect(
       typeErrors('library', LIBRARY, {
         ...BROWSER,
@@ -186,34 +186,37 @@ describe('the declarations of the package', () => {
     );
   });
 
-  it.each(Object.entries(MADE))('name what capstan/%s makes by that alone', (name, program) => {
-    const options = {
-      types: ['node'],
-      skipLibCheck: true,
-      declaration: true,
-      noEmit: false,
-      outDir: 'out',
-    };
-    expect(typeErrors(`made-${name}`, program, options)).toBe('');
-    expect(
-      readFileSync(`${root}/build/consumer-made-${name}/out/program.d.ts`, 'utf8'),
-    ).not.toContain('dist/');
-  });
+  it.each(Object.entries(MADE))(
+    'export from capstan/%s the types of what it makes',
+    (name, program) => {
+      const options = {
+        types: ['node'],
+        skipLibCheck: true,
+        declaration: true,
+        noEmit: false,
+        outDir: 'out',
+      };
+      expect(typeErrors(`made-${name}`, program, options)).toBe('');
+      expect(
+        readFileSync(`${root}/build/consumer-made-${name}/out/program.d.ts`, 'utf8'),
+      ).not.toContain('dist/');
+    },
+  );
 
   it('have the constructor and all methods of the store', () => {
     expect(typeErrors('store', STORE, BROWSER)).toBe('');
   });
 
   it.each(['cache', 'client', 'controller', 'leaderelection', 'workqueue'])(
-    'stand alone: capstan/%s by itself brings what its types need',
+    'compile alone: capstan/%s',
     (entry) => {
       const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
       expect(typeErrors(`alone-${entry}`, program, BROWSER)).toBe('');
     },
   );
 
-  // Node's types declare no WebAssembly: only who had the DOM's, or looked away by skipLibCheck,
-  // could compile.
+  // Node's types declare no WebAssembly: programs without the DOM's types or skipLibCheck did not
+  // compile.
   it.each([
     'cache',
     'cache.wasm',
@@ -224,13 +227,12 @@ describe('the declarations of the package', () => {
     'manager',
     'testing',
     'workqueue',
-  ])('serve a program on Node without the types of the DOM: capstan/%s', (entry) => {
+  ])('compile on Node without the types of the DOM: capstan/%s', (entry) => {
     const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
     expect(typeErrors(`node-${entry}`, program, { types: ['node'] })).toBe('');
   });
 
-  // The peer is optional: who reached the server by httpTransport alone had to install it for its
-  // types.
+  // client-node is an optional peer: users of httpTransport alone had to install it for its types.
   it('need no other package', () => {
     const { exports } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
       exports: Record<string, { types?: string }>;
@@ -249,7 +251,7 @@ describe('the declarations of the package', () => {
     expect([...named].filter((name) => !/^(?:node:|capstan)/.test(name))).toEqual([]);
   });
 
-  it('take a compiled module where there are types of one', () => {
+  it('accept a compiled module if there are types of one', () => {
     const program = `
 import { initCore } from 'capstan/workqueue';
 initCore({ module: new WebAssembly.Module(new Uint8Array()) });
@@ -257,7 +259,7 @@ initCore({ module: new WebAssembly.Module(new Uint8Array()) });
     expect(typeErrors('module', program, BROWSER)).toBe('');
   });
 
-  it('serve a program without the types of Node', () => {
+  it('compile without the types of Node', () => {
     expect(typeErrors('core', CORE, BROWSER)).toBe('');
   });
 
@@ -273,7 +275,7 @@ initCore({ module: new WebAssembly.Module(new Uint8Array()) });
     ]);
   });
 
-  it('serve a program on Node', () => {
+  it('compile on Node', () => {
     const program = `
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';

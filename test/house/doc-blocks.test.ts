@@ -1,13 +1,11 @@
-/**
- * The finder of code in documentation: it must find every block, and say where it stands.
- */
+/** The search for code in documentation finds every block with its position. */
 import { describe, expect, it } from 'vitest';
 import { docstringExamples, markdownBlocks, withImports } from '../../scripts/doc-blocks.ts';
 
 const lines = (...text: string[]): string => text.join('\n');
 
 describe('a Markdown page', () => {
-  it('gives its TypeScript blocks alone, with the line of their first line', () => {
+  it('has its TypeScript blocks found, with the line of their first line', () => {
     const page = lines(
       '# Title',
       '```sh',
@@ -29,19 +27,19 @@ describe('a Markdown page', () => {
     ]);
   });
 
-  it('is refused when a block is never closed', () => {
+  it('with an unclosed block is an error', () => {
     expect(() => markdownBlocks('README.md', '```ts\na;')).toThrow(
       'README.md:2: the block is never closed',
     );
   });
 
-  it('does not take a block inside a longer fence for one of its own', () => {
+  it('with a block inside a longer fence has no such block', () => {
     expect(markdownBlocks('README.md', lines('````md', '```ts', 'a;', '```', '````'))).toEqual([]);
   });
 });
 
 describe('a docstring', () => {
-  it('gives each example up to the next tag or the end, line for line', () => {
+  it('has each example found, up to the next tag or the end', () => {
     const source = lines(
       '/** Opens the file. */',
       '/**',
@@ -67,7 +65,7 @@ describe('a docstring', () => {
     ]);
   });
 
-  it('may fence its example', () => {
+  it('may have a fenced example', () => {
     const source = lines('/**', ' * @example', ' * ```ts', ' * a;', ' * ```', ' */');
     expect(docstringExamples('a.ts', source)[0]?.code.trim()).toBe('a;');
   });
@@ -79,7 +77,7 @@ describe('missing imports', () => {
     ['Clock', { from: 'capstan/workqueue', type: true }],
   ]);
 
-  it('are put in front of the first line, types as types', () => {
+  it('are added before the first line, types as types', () => {
     expect(withImports('const q: Clock = new WorkQueue();', names).split('\n')[0]).toBe(
       "import { WorkQueue } from 'capstan/workqueue'; import { type Clock } from " +
         "'capstan/workqueue';const q: Clock = new WorkQueue();",

@@ -1,6 +1,6 @@
 /**
- * The documents for those who carry on: a short map, a README in each folder, and nothing in them
- * that names a file which is not there.
+ * The documents for maintainers: a short ARCHITECTURE.md, a README in each folder, and no name of a
+ * file that does not exist.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .split('\n')
   .filter((path) => path !== '' && existsSync(`${root}/${path}`));
 
-/** The folders right below `parent` that have a file in the repository, as `parent/name`. */
+/** The folders directly below `parent` with a file in the repository, as `parent/name`. */
 function foldersBelow(parent: string): string[] {
   const names = files.flatMap((path) =>
     path.startsWith(parent) ? (/^([^/]+)\//.exec(path.slice(parent.length))?.[1] ?? []) : [],
@@ -40,7 +40,9 @@ const PAGES = [
   }),
 ];
 
-/** What a page says of paths: in backticks, with the line and the folders named before in it. */
+/**
+ * The paths that a page names: in backticks, with their line and the folders named before in it.
+ */
 function pathsIn(page: string): { path: string; line: number; before: string[] }[] {
   let inBlock = false;
   return read(page)
@@ -58,14 +60,14 @@ function pathsIn(page: string): { path: string; line: number; before: string[] }
     });
 }
 
-/** Names of files and folders; not of modules, packages, addresses or what a build makes. */
+/** Matches names of files and folders; not of modules, packages, addresses or build outputs. */
 function isPath(token: string): boolean {
   if (!/^[\w.][\w./-]*$/.test(token) || /^(?:build|dist|capstan)\//.test(token)) return false;
   return token.endsWith('/') || /[\w-]\.(?:ts|mjs|md|json|sh|svg|png|html|yaml)$/.test(token);
 }
 
 /**
- * A path is meant from the root, from a folder above the page, or from a folder that stands before
+ * A path is relative to the root, to a folder above the page, or to a folder that is named before
  * it in the line.
  */
 function exists({ path, before }: { path: string; before: string[] }, page: string): boolean {
@@ -76,12 +78,12 @@ function exists({ path, before }: { path: string; before: string[] }, page: stri
     .some((each) => existsSync(`${root}/${each}`));
 }
 
-describe('the map', () => {
-  it('is one that is read: ARCHITECTURE.md has at most 10 000 bytes', () => {
+describe('ARCHITECTURE.md', () => {
+  it('has at most 10 000 bytes', () => {
     expect(Buffer.byteLength(read('ARCHITECTURE.md'))).toBeLessThanOrEqual(10_000);
   });
 
-  it('leads to the glossary, and so does CONTRIBUTING.md', () => {
+  it('links to the glossary, and so does CONTRIBUTING.md', () => {
     const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md'];
     expect(pages.filter((page) => !read(page).includes('(docs/glossary.md)'))).toEqual([]);
   });
@@ -109,7 +111,7 @@ describe('the folders', () => {
   });
 });
 
-describe('the pages for those who carry on', () => {
+describe('the pages for maintainers', () => {
   it('name files and folders that exist', () => {
     const wrong = PAGES.flatMap((page) =>
       pathsIn(page)
@@ -146,7 +148,7 @@ describe('the pages for those who carry on', () => {
     expect(wrong).toEqual([]);
   });
 
-  // A stranger stopped at each of these. The words for them are in docs/glossary.md.
+  // Words that readers did not understand. docs/glossary.md has the words to use.
   it('are in plain English, and so are the README of the project and the guides', () => {
     const pages = [
       ...PAGES,
@@ -172,7 +174,7 @@ describe('the pages for those who carry on', () => {
     expect(long).toEqual([]);
   });
 
-  it('are read as meant: paths, and what only looks like one', () => {
+  it('are read correctly: paths, and text that only looks like one', () => {
     for (const path of ['assembly/', 'bindings/base/clock.ts', '../README.md', 'package.json'])
       expect(isPath(path), path).toBe(true);
     for (const other of ['/debug/', 'capstan/cache', 'build/docs/', 'npm run docs', '-load.ts'])
@@ -197,7 +199,7 @@ function headings(page: string): Set<string> {
   );
 }
 
-/** Paragraphs and items of lists, each as one line: no tables, no code. */
+/** Paragraphs and list items, each as one line, without tables and code. */
 function paragraphs(text: string): string[] {
   return text
     .replace(/^```[\s\S]*?^```/gm, '')

@@ -1,6 +1,6 @@
 /**
- * docs/embedded-server.md has a list of what differs from a real kube-apiserver, which the parity
- * test takes as its own: one that was edited by hand would promise something else than is tested.
+ * docs/embedded-server.md has the list of differences from a real kube-apiserver that the parity
+ * test uses: an edit by hand would describe something that is not tested.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { PAGE, withCounts, withDifferences } from '../e2e/parity/page.ts';
 
 const page = readFileSync(PAGE, 'utf8');
 
-test('the list of differences is the one that the comparison takes', () => {
+test('the list of differences is that of the comparison', () => {
   expect(withDifferences(page)).toBe(page);
   expect(differences.length).toBeGreaterThan(5);
 });
@@ -36,7 +36,7 @@ test.for([
   [[1], 'Seed 1,'],
   [[1, 2, 3], 'Seeds 1 to 3,'],
   [[7, 1, 2, 101], 'Seeds 1, 2, 7 and 101,'],
-] as const)('the seeds %j are told as %s', ([seeds, text]) => {
+] as const)('the seeds %j are written as %s', ([seeds, text]) => {
   const made = withCounts(
     page,
     seeds.map((seed) => ({ seed, groups: [] })),
@@ -44,6 +44,6 @@ test.for([
   expect(made).toContain(`${text} against kube-apiserver`);
 });
 
-test('a page without the comments is told', () => {
+test('a page without the comments is an error', () => {
   expect(() => withDifferences('# A page')).toThrow(/no part "differences"/);
 });

@@ -1,5 +1,5 @@
 /**
- * Habits that a linter has no rule for: tests never wait for time to pass, nothing is silenced, and
+ * Rules that a linter does not have: tests do not wait for real time, nothing is silenced, and
  * nothing is left to do.
  */
 import { execFileSync } from 'node:child_process';
@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every line of the files that matches, as path:line: text. */
+/** All matching lines of the files, as path:line: text. */
 function find(patterns: string[], wanted: RegExp): string[] {
   const exclude = [
     '**/node_modules/**',
@@ -28,10 +28,10 @@ function find(patterns: string[], wanted: RegExp): string[] {
     .map(({ place }) => place);
 }
 
-describe('the habits of the house', () => {
-  // A test report with the paths of somebody's machine was once committed although .gitignore named
-  // its folder.
-  it('commit no file that git is told to ignore', () => {
+describe('the sources', () => {
+  // A test report with the paths of a developer's machine was once committed although .gitignore
+  // named its folder.
+  it('commit no file that git ignores', () => {
     expect(
       execFileSync('git', ['ls-files', '--cached', '--ignored', '--exclude-standard'], {
         cwd: root,
@@ -40,13 +40,13 @@ describe('the habits of the house', () => {
     ).toBe('');
   });
 
-  it('are looked for in files that exist', () => {
+  it('are found by this test', () => {
     expect(find(['bindings/base/clock.ts'], /\bsetTimeout\(/).length).toBeGreaterThan(0);
   });
 
   // Not test/e2e, test/runtimes and test/helpers/control-plane: a real API server and other
-  // runtimes are processes of their own, which are awaited with deadlines.
-  it('keep host timers out of tests: time is a fake clock, sockets are awaited by their events', () => {
+  // runtimes are other processes, which are awaited with deadlines.
+  it('set no host timers in tests: they use a fake clock', () => {
     expect(
       find(
         ['test/!(e2e|runtimes|helpers)/**/*.ts', 'test/helpers/{*,!(control-plane)/**/*}.ts'],
@@ -67,9 +67,9 @@ describe('the habits of the house', () => {
     ).toEqual([]);
   });
 
-  // Told to end, a controller in Jest reported an AbortError of Node's core: there it is no
-  // instance of the test's Error. The page is a realm of its own.
-  it('ask isError whether something is an error', () => {
+  // A stopped controller in Jest reported an AbortError of Node's core: there it is not an instance
+  // of the test's Error. The live page is a realm of its own.
+  it('use isError to recognise an error', () => {
     const asked = find(['bindings/**/*.ts'], /\binstanceof (Aggregate)?Error\b/);
     expect(
       asked.filter(
@@ -78,15 +78,15 @@ describe('the habits of the house', () => {
     ).toEqual([]);
   });
 
-  it('silence no compiler and no linter, and postpone nothing', () => {
+  it('silence no compiler and no linter, and leave no TODO', () => {
     const everything = ['{bindings,bin,assembly,bench,scripts,examples,test}/**/*.ts', '*.md'];
     expect(
       find(everything, /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX)\b/),
     ).toEqual([]);
   });
 
-  // Words that made a reader stop; documents.test.ts has the same for pages.
-  it('are commented in plain English', () => {
+  // Phrases that readers did not understand; documents.test.ts has the list for pages.
+  it('have comments in plain English', () => {
     const sources = ['{bindings,bin,assembly,bench,scripts,examples,test}/**/*.ts'];
     const riddles = find(sources, /\bwhoever\b|keeps true|(?<!\w)one's own\b/i);
     expect(riddles.filter((place) => !/^test\/house\/(habits|documents)/.test(place))).toEqual([]);

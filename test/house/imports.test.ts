@@ -1,6 +1,6 @@
 /**
- * The layout, held by a test: which folder imports which, who may use node: modules, and how a file
- * looks. The rules are data here, the checker is imports.ts.
+ * The layout: which folder imports which, which may use node: modules, and how a file begins. The
+ * rules are data here; the checker is imports.ts.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -76,7 +76,7 @@ function read(...patterns: string[]): Sources {
 describe('the sources of the package', () => {
   const bindings = read('bindings/**/*.ts');
 
-  it('are found', () => {
+  it('are found by this test', () => {
     expect(Object.keys(bindings)).toEqual(
       expect.arrayContaining(['bindings/base/clock.ts', 'bindings/cache/index.ts']),
     );
@@ -86,23 +86,23 @@ describe('the sources of the package', () => {
     expect(violations(bindings, RULES)).toEqual([]);
   });
 
-  it('have no file that is too long to be one idea', () => {
+  it('have at most 600 lines', () => {
     const long = Object.entries(read('bindings/**/*.ts', 'bin/**/*.ts', 'assembly/**/*.ts'))
       .map(([path, text]) => `${path}: ${text.trimEnd().split('\n').length}`)
       .filter((entry) => Number(entry.split(': ')[1]) > LONGEST_FILE);
     expect(long).toEqual([]);
   });
 
-  it('open with a comment that says what the file is for, and so do programs and scripts', () => {
+  it('open with a comment that says what the file is for, and so do scripts', () => {
     const all = read('{bindings,bin,assembly,bench,scripts,examples}/**/*.ts');
     expect(Object.keys(all).filter((path) => !opensWithComment(all[path] ?? ''))).toEqual([]);
   });
 });
 
 describe('the command line', () => {
-  // It is compiled by itself: what it imported by path would be there twice, with a state of its
-  // own.
-  it('imports itself, node: and the names of the package, as a user would', () => {
+  // It is compiled by itself: a module that it imported by path would exist twice, with its own
+  // state.
+  it('imports its own files, node: and the public names of the package', () => {
     const sources = Object.entries(read('bin/*.ts'));
     const all = sources.flatMap(([path, source]) =>
       importsOf(source).map(({ specifier }) => `${path}: ${specifier}`),
@@ -185,7 +185,7 @@ describe('the checker of imports', () => {
     ],
     ['bindings/index.ts', "export * from './testing/index.ts';", 'alone'],
     ['bindings/extras/a.ts', "import { a } from '../base/a.ts';", 'no rule for the folder extras'],
-  ])('refuses in %s: %s', (path, source, why) => {
+  ])('rejects in %s: %s', (path, source, why) => {
     expect(broken(path, source)).toEqual([expect.stringContaining(why)]);
   });
 
@@ -206,7 +206,7 @@ describe('the checker of imports', () => {
     expect(broken(path, source)).toEqual([]);
   });
 
-  it('sees the imports of a whole file, with their lines', () => {
+  it('finds the imports of a whole file, with their lines', () => {
     const source = [
       "import type { A } from './a.ts';",
       'import {',
@@ -227,7 +227,7 @@ describe('the checker of imports', () => {
     ]);
   });
 
-  it('is not deceived by comments, strings, templates and regular expressions', () => {
+  it('ignores comments, strings, templates and regular expressions', () => {
     const source = [
       "/* import a from 'comment'; */ // import b from 'line';",
       'const text = "import c from \'string\'";',
@@ -257,7 +257,7 @@ describe('the checker of imports', () => {
     ]);
   });
 
-  it('tells a file that opens with a comment from one that does not', () => {
+  it('recognises a file that opens with a comment', () => {
     expect(opensWithComment('/** A clock. */\n')).toBe(true);
     expect(opensWithComment('#!/usr/bin/env node\n// A tool.\n')).toBe(true);
     expect(opensWithComment("import a from './a.ts';\n")).toBe(false);

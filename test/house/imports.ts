@@ -1,12 +1,12 @@
 /**
- * Reads the imports of TypeScript sources and judges them by the rules of the layout. It needs no
- * compiler: a small scanner skips comments, templates and regular expressions, so that text that
- * only looks like an import is none.
+ * Reads the imports of TypeScript sources and checks them by the rules of the layout. It needs no
+ * compiler: a small scanner skips comments, templates and regular expressions, so that text in them
+ * is not taken for an import.
  */
 
 export interface Import {
   specifier: string;
-  /** `import type` or `export type`: gone at run time. */
+  /** `import type` or `export type`: erased at run time. */
   typeOnly: boolean;
   line: number;
 }
@@ -57,7 +57,7 @@ function tokens(source: string): Token[] {
     return text;
   };
   /**
-   * From behind a backtick or behind the brace that ends a `${…}`: to the next `${` or the closing
+   * From after a backtick, or after the brace that ends a `${…}`, to the next `${` or the closing
    * backtick.
    */
   const skipTemplate = (): void => {
@@ -118,7 +118,7 @@ export function importsOf(source: string): Import[] {
   const all = tokens(source);
   const text = (i: number): string => all[i]?.text ?? '';
   const imports: Import[] = [];
-  let typeOnly = false; // of the import or export statement that was begun last
+  let typeOnly = false; // of the current import or export statement
   all.forEach((token, i) => {
     if (
       token.kind === 'word' &&
@@ -148,29 +148,29 @@ export interface Sources {
 
 export interface Rules {
   /**
-   * Folder of bindings/ → the folders that it may import besides itself. A folder that holds others
-   * has no file of its own but index.ts; who may import it may import those.
+   * Folder of bindings/ → the folders that it may import besides itself. A folder with subfolders
+   * has no other file than index.ts; a folder that may import it may import those.
    */
   readonly folders: Readonly<Record<string, readonly string[]>>;
-  /** The root file that gathers the public names, and the folders that it gathers. */
+  /** The root file that re-exports the public names, and the folders that it re-exports. */
   readonly gatherer: { readonly file: string; readonly folders: readonly string[] };
   /** Folders that may import `node:` modules. */
   readonly node: readonly string[];
   /**
-   * Package → the folder that alone may name it: its types, and those that are loaded only where
-   * they are needed (`import()`).
+   * Package → the only folder that may name it: its types, and packages that are loaded by
+   * `import()` when they are needed.
    */
   readonly packages: Readonly<Record<string, string>>;
-  /** Those of the packages that are loaded only where they are needed. */
+  /** The packages that are loaded when they are needed. */
   readonly loadedLater: readonly string[];
-  /** The folder that alone has imports with #, which differ by host. */
+  /** The only folder with #imports, which differ by host. */
   readonly modules: string;
 }
 
-/** What lies in bindings/ itself. */
+/** The files in bindings/ itself. */
 const ROOT = '(root)';
 
-/** The folder of the rules that a file lies in: the innermost, or the first of its path. */
+/** The rule's folder of a file: the innermost, or the first of its path. */
 function folderOf(path: string, rules: Rules): string {
   const parts = path.split('/').slice(1, -1);
   if (parts.length === 0) return ROOT;
@@ -181,7 +181,7 @@ function folderOf(path: string, rules: Rules): string {
   return parts[0] ?? ROOT;
 }
 
-/** A file beside the folders of a folder, where index.ts alone may be. */
+/** A file beside subfolders; only index.ts may be one. */
 function isLoose(path: string, rules: Rules): boolean {
   const folder = folderOf(path, rules);
   const holds = Object.keys(rules.folders).some((each) => each.startsWith(`${folder}/`));
@@ -237,7 +237,7 @@ function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): str
     : `${folder} may import ${allowed.length === 0 ? 'nothing' : `${allowed.join(', ')} only`}`;
 }
 
-/** A cycle in `edges`, as the folders on it; undefined if there is none. */
+/** A cycle in `edges`, as its folders; undefined if there is none. */
 export function cycleIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] | undefined {
   const clean = new Set<string>();
   const visit = (folder: string, way: readonly string[]): string[] | undefined => {
@@ -257,10 +257,7 @@ export function cycleIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string
   return undefined;
 }
 
-/**
- * What breaks the rules, a line each; an empty list is a clean house. Types count: they point one
- * way, too.
- */
+/** The violations of the rules, one a line. Type imports count too. */
 export function violations(sources: Sources, rules: Rules): string[] {
   const found: string[] = [];
   const edges = new Map<string, Set<string>>();

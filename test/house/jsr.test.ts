@@ -1,6 +1,6 @@
 /**
- * jsr.json says the same as package.json, so that both registries get one package. Its dry run is
- * part of `npm run test:runtimes`.
+ * jsr.json matches package.json, so that both registries get one package. Its dry run is part of
+ * `npm run test:runtimes`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,7 +34,7 @@ it('has the version, the license and the peer of package.json', () => {
   );
 });
 
-it('exports the sources of every entry that is JavaScript', () => {
+it('exports the sources of every JavaScript entry', () => {
   const entries = Object.keys(manifest.exports).filter((name) => !/\.(json|wasm)$/.test(name));
   expect(Object.keys(jsr.exports)).toEqual(entries);
   expect(Object.values(jsr.exports).filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);

@@ -1,7 +1,6 @@
 /**
- * The scripts that measure a large queue under load, in short: what they report is complete, their
- * flags are checked, and what is stable on any machine holds. They run the built package, as users
- * have it.
+ * Short runs of the scripts that measure a large queue under load: the report is complete, the
+ * flags are checked, and machine-independent limits hold. They run the built package.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +28,7 @@ async function figures<R>(script: string, ...args: string[]): Promise<R> {
 describe('flags', () => {
   const flags = { seconds: 60, items: ['fresh', 'same'] } as const;
 
-  it('have defaults, and a list of words its first', () => {
+  it('have defaults, and take the first value of a list', () => {
     expect(readFlags([], flags)).toEqual({ seconds: 60, items: 'fresh' });
     expect(readFlags(['--seconds', '5', '--items', 'same'], flags)).toEqual({
       seconds: 5,
@@ -43,14 +42,14 @@ describe('flags', () => {
     [['--items', 'other'], /--items expected one of fresh, same; got "other"/],
     [['--second', '5'], /second/],
     [['5'], /5/],
-  ])('refuse %j', (args, message) => {
+  ])('reject %j', (args, message) => {
     expect(() => readFlags(args, flags)).toThrow(message);
   });
 });
 
 describe('pauses', () => {
   it.each(['capstan', 'naive', 'ring', 'none'])(
-    'of %s: the load is kept up, every figure is there',
+    'of %s: the load is kept up, and every figure is present',
     async (peer) => {
       const args = ['--peer', peer, '--items', 'request', '--seconds', '1', '--rate', '20000'];
       const pauses = await figures<Pauses>('queue/pauses-load.ts', ...args);
@@ -64,9 +63,9 @@ describe('pauses', () => {
 });
 
 describe('memory', () => {
-  // A record of 64 bytes, at most 26 of buckets and ring, an eighth in reserve; and an array of
-  // items that doubles.
-  it('of a key is bounded, whatever has passed through', async () => {
+  // A record of 64 bytes, at most 26 bytes of buckets and ring, an eighth in reserve; and an array
+  // of items that doubles.
+  it('per key is bounded, however many keys have passed through', async () => {
     const { ready, passed, processing } = await figures<Memory>(
       'queue/memory-load.ts',
       '--peer',

@@ -1,7 +1,6 @@
 /**
- * What the package promises to those who install it: no dependencies, typed entry points that
- * exist, and parts that run in a browser. The built files are judged, so a build has to come first
- * (`npm test` makes one).
+ * What the package promises to its users: no dependencies, typed entry points that exist, and parts
+ * that run in a browser. It checks the built files (`npm test` builds first).
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -40,8 +39,7 @@ function paths(value: unknown): string[] {
 }
 
 /**
- * Bundles one subpath as for a browser and says which modules went in; rejects where one needs
- * Node.
+ * Bundles one subpath as for a browser and returns the modules in it; rejects if one needs Node.
  */
 async function browserInputs(contents: string): Promise<string[]> {
   const { metafile } = await build({
@@ -58,7 +56,7 @@ async function browserInputs(contents: string): Promise<string[]> {
 }
 
 describe('the manifest', () => {
-  it('has no runtime dependencies, and optional peers alone', () => {
+  it('has no runtime dependencies, and only optional peers', () => {
     expect(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })).toEqual([]);
     expect(Object.keys(manifest.peerDependencies)).toEqual([
       '@kubernetes/client-node',
@@ -79,7 +77,7 @@ describe('the manifest', () => {
     });
   });
 
-  it('pins every tool exactly, and lets the pinned Node run its install script', () => {
+  it('pins every tool exactly, and allows the install script of the pinned Node', () => {
     const loose = Object.entries(manifest.devDependencies).filter(
       ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
     );
@@ -116,9 +114,8 @@ describe('the manifest', () => {
     expect(manifest.imports['#core-module']).toHaveProperty('workerd');
   });
 
-  // The tests run on the sources; a compiler has emitted a class that could not be loaded from
-  // them.
-  it('can be imported as it is built, each subpath', async () => {
+  // The tests run on the sources; a compiler has emitted a class that could not be loaded.
+  it('can be imported as built, each subpath', async () => {
     const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
       typeof target === 'object' && String(target.default).endsWith('.js')
         ? [[subpath, target.default]]
@@ -139,7 +136,7 @@ describe('the manifest', () => {
     expect(status).toBe(0);
   });
 
-  it('names only files that a build makes', () => {
+  it('names only files that the build creates', () => {
     expect(existsSync(`${root}/dist`), 'dist/ is missing: run npm run build').toBe(true);
     const named = [...paths(manifest.exports), ...paths(manifest.imports), ...paths(manifest.bin)];
     expect(named.filter((path) => !existsSync(`${root}/${path}`))).toEqual([]);
@@ -147,10 +144,10 @@ describe('the manifest', () => {
 });
 
 describe('the built modules', () => {
-  // Jest with ts-jest or swc makes CommonJS of what it loads, within a function that has these
-  // parameters: a `const module` of ours was a SyntaxError. There, import.meta is a SyntaxError
-  // too. In a bundle it is the bundle's: what was read relative to it was the application's.
-  it('can be made CommonJS: no name of theirs is one of its parameters, and nothing asks for import.meta', async () => {
+  // Jest with ts-jest or swc converts modules to CommonJS, within a function that has these
+  // parameters: our `const module` was a SyntaxError. There import.meta is a SyntaxError too. In a
+  // bundle import.meta is the bundle's, so that files were looked for beside the application.
+  it('can be CommonJS: none declares its parameters or uses import.meta', async () => {
     const files = globSync('dist/**/*.js', { cwd: root, exclude: ['dist/bin/**'] });
     expect(files.length).toBeGreaterThan(200);
     const refused: string[] = [];
@@ -164,12 +161,12 @@ describe('the built modules', () => {
     expect(refused).toEqual([]);
   });
 
-  it('know the version of the manifest', () => {
+  it('have the version of the manifest', () => {
     expect(version).toBe(manifest.version);
   });
 });
 
-describe('the package as it is packed', () => {
+describe('the packed package', () => {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
     encoding: 'utf8',
@@ -177,7 +174,7 @@ describe('the package as it is packed', () => {
   });
   const packed = new Set([...stdout.matchAll(/"path": "(.*?)"/g)].map(([, path]) => path ?? ''));
 
-  // The guides stayed behind: in node_modules and on the registry's page their links led nowhere.
+  // The guides were not packed: in node_modules and on the registry's page their links were broken.
   it('has the guides that its README links to', () => {
     const linked = [...readText('README.md').matchAll(/\]\((docs\/[^)#]+\.md)/g)].map(
       ([, path]) => path,
@@ -186,7 +183,7 @@ describe('the package as it is packed', () => {
     expect(linked.filter((path) => !packed.has(path ?? ''))).toEqual([]);
   });
 
-  it('has no README of a folder, for those who change the code, but that of a new project', () => {
+  it('has no README of a folder but that of a new project', () => {
     expect([...packed].filter((path) => path.endsWith('README.md')).sort()).toEqual([
       'README.md',
       'dist/bin/template/README.md',
@@ -195,12 +192,12 @@ describe('the package as it is packed', () => {
 });
 
 describe('the lock file', () => {
-  it('names no registry host, so that any mirror serves an install', () => {
+  it('names no registry host, so that any mirror can serve an install', () => {
     const lines = readText('package-lock.json').split('\n');
     expect(lines.filter((line) => /"resolved"\s*:\s*"[a-z+]+:\/\//.test(line))).toEqual([]);
   });
 
-  it('belongs to this manifest', () => {
+  it('matches the manifest', () => {
     const lock = JSON.parse(readText('package-lock.json')) as {
       packages: Record<string, Partial<Manifest>>;
     };
@@ -219,7 +216,7 @@ describe('a bundle for the browser', () => {
     },
   );
 
-  it('of something that does need Node is refused, so that the test above can fail', async () => {
+  it('of a module that needs Node is rejected, so that the test above can fail', async () => {
     await expect(browserInputs(`export * from 'capstan/testing';`)).rejects.toThrow(/node:/);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The verdict of a parity run. A run that names a case as known to differ, which then agrees, has
- * to fail: else the list would only grow.
+ * The verdict of a parity run. A case that is listed as a known difference and then agrees fails
+ * the run: otherwise the list would only grow.
  */
 import { expect, test } from 'vitest';
 import { countTests } from '../../scripts/test-counts.ts';
@@ -17,7 +17,7 @@ const [same, differs, old] = [outcome('/a', false), outcome('/b', true), outcome
 const idsOf = (...outcomes: Outcome[]): string[] =>
   outcomes.map(({ parityCase }) => idOf(parityCase));
 
-test('a case that differs fails the run unless it is known to', () => {
+test('a case that differs fails the run unless it is a known difference', () => {
   const strict = judge([same, differs], [], groupNames);
   expect(strict.failed).toEqual([differs]);
   expect(isGood(strict, [])).toBe(false);
@@ -27,7 +27,7 @@ test('a case that differs fails the run unless it is known to', () => {
   expect(isGood(lenient, ['no case asks about x'])).toBe(false);
 });
 
-test('a case that is known to differ and agrees fails the run', () => {
+test('a known difference that agrees fails the run', () => {
   const verdict = judge([old], [{ why: 'x', cases: idsOf(old, differs) }], groupNames);
   expect(verdict.mended).toEqual(idsOf(old));
   expect(isGood(verdict, [])).toBe(false);
@@ -47,7 +47,7 @@ test('the report adds up', () => {
   });
 });
 
-test('a resource or a verb that no case asks about is told', () => {
+test('a resource or a verb without a case is reported', () => {
   const cases: ParityCase[] = [
     {
       group: 'verb',
@@ -74,7 +74,7 @@ test('a resource or a verb that no case asks about is told', () => {
   ]);
 });
 
-test('a seed gives the same cases each time, of all groups', () => {
+test('a seed gives the same cases each time, in all groups', () => {
   const cases = generate(1, wholeCount);
   expect(generate(1, wholeCount)).toEqual(cases);
   expect([...new Set(cases.map(({ group }) => group))].sort()).toEqual([...groupNames].sort());

@@ -1,7 +1,6 @@
 /**
- * What runs on every runtime may need nothing of one: the cases, their helpers and the replayer of
- * traces import no module of Node's. Held here, where it costs milliseconds, and by the bundler of
- * `npm run test:runtimes`.
+ * The code that runs on every runtime needs no specific one: the cases, their helpers and the trace
+ * replayer import no Node module. The bundler of `npm run test:runtimes` checks it too.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +16,7 @@ const STARTS = [
   'test/runtimes/hosts/*.ts',
 ];
 
-/** Every file of test/ that these need at run time. */
+/** All files of test/ that these import at run time. */
 function reachable(): string[] {
   const todo = globSync(STARTS, { cwd: root });
   const found = new Set(todo);
@@ -38,7 +37,7 @@ function reachable(): string[] {
   return [...found].sort();
 }
 
-it('the cases and all that they use import capstan, the test runner and each other alone', () => {
+it('the cases and their helpers import capstan, vitest and each other alone', () => {
   const files = reachable();
   expect(files).toEqual(
     expect.arrayContaining([

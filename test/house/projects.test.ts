@@ -1,4 +1,7 @@
-/** Each test file runs, and once: a file that no project of vitest.config.ts takes is never run. */
+/**
+ * Each test file runs exactly once: vitest never runs a file that is in no project of
+ * vitest.config.ts.
+ */
 import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -12,7 +15,7 @@ interface Project {
 const projects = (config.test?.projects ?? []) as Project[];
 
 test('every test file is in one project', () => {
-  // e2e/ and clients/ have configurations of their own
+  // e2e/ and clients/ have their own configurations
   const files = globSync('test/**/*.test.ts', { cwd, exclude: ['test/{e2e,clients}/**'] });
   expect(files.length).toBeGreaterThan(300);
   const taken = projects.flatMap(({ test: { include, exclude } }) =>

@@ -1,6 +1,6 @@
 /**
- * Reads what the entries of the package export, for tests of their spelling: the names, and the
- * text of each declaration, from the sources.
+ * Reads the exports of the package's entries from the sources, for tests of their spelling: the
+ * names, and the text of each declaration.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { root } from '../helpers/type-errors.ts';
@@ -31,7 +31,7 @@ export interface Declaration {
 const DECLARATION =
   /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^(export )?(?:abstract )?(class|interface|type) (\w+)/gm;
 
-/** The classes, interfaces and types of all sources, by name; an exported one goes first. */
+/** The classes, interfaces and types of all sources by name, exported ones first. */
 export function declarations(): Map<string, Declaration> {
   const all = new Map<string, Declaration>();
   const files = globSync('bindings/**/*.ts', { cwd: root, exclude: ['bindings/generated/**'] });
@@ -76,7 +76,7 @@ export interface Member {
   readonly doc: string;
 }
 
-/** The members of an interface that are no methods. */
+/** The members of an interface that are not methods. */
 export function membersOf({ body }: Declaration): Member[] {
   const member = /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\s*)?^ {2}(?:readonly )?(\w+)\??: ([^;]+);/gm;
   return [...body.matchAll(member)].map(([, doc = '', name = '', type = '']) => ({
@@ -86,7 +86,7 @@ export function membersOf({ body }: Declaration): Member[] {
   }));
 }
 
-/** The tables of option names (`namesOf`), by the type that each is the table of. */
+/** The tables of option names (`namesOf`), by the type of the options. */
 export function optionTables(): { of: string; names: string[]; file: string }[] {
   const files = globSync('bindings/**/*.ts', { cwd: root, exclude: ['bindings/generated/**'] });
   const table = /namesOf<((?:[^<>]|<[^<>]*>)+)>\(\)\(\{([^}]*(?:\{[^}]*\}[^}]*)*)\}\)/g;

@@ -1,6 +1,6 @@
 /**
- * One spelling of the API: how a thing is made, how it ends, and what options are called. Each list
- * of exceptions has the reason, and may only become shorter.
+ * The spelling of the API: how objects are created, how they end, and the names of options. Each
+ * exception has its reason; the lists may only become shorter.
  */
 import * as cache from 'capstan/cache';
 import * as client from 'capstan/client';
@@ -35,7 +35,7 @@ const functions = [...values]
 const sources = declarations();
 const published = new Set(ENTRIES.flatMap(exportsOf));
 
-/** Functions of Go by the name that they have here. */
+/** Go functions by their names here. */
 const NEW = {
   newClient: 'controller-runtime client.New',
   newControllerManagedBy: 'controller-runtime builder.ControllerManagedBy',
@@ -52,8 +52,8 @@ const NEW = {
 /** What Kubernetes calls "create": a write, and the controller of the first examples. */
 const CREATE = ['createController', 'createOrPatch', 'createOrUpdate'];
 
-describe('what makes a thing', () => {
-  it('is read from all entries', () => {
+describe('a function that creates an object', () => {
+  it('is found in all entries', () => {
     expect(classes.length).toBeGreaterThan(40);
     expect(functions.length).toBeGreaterThan(100);
   });
@@ -63,13 +63,13 @@ describe('what makes a thing', () => {
     expect(found).toEqual(Object.keys(NEW).sort());
   });
 
-  it('is createX only where Kubernetes says create, and never makeX, startX or buildX', () => {
+  it('is createX only where Kubernetes says create, and never makeX or startX', () => {
     const made = functions.filter((name) => /^(create|make|start|build|get)[A-Z]/.test(name));
     // client-go: metav1.GetControllerOf.
     expect(made.sort()).toEqual([...CREATE, 'getControllerOf'].sort());
   });
 
-  it('is one: a class has no function beside it that makes it', () => {
+  it('is the constructor or a function, not both', () => {
     const small = (name: string): string => name[0]?.toLowerCase() + name.slice(1);
     const twice = classes
       .map(({ name }) => name)
@@ -77,7 +77,7 @@ describe('what makes a thing', () => {
     expect(twice).toEqual([]);
   });
 
-  it('is a description where it is called defineX: it takes no transport and no client', () => {
+  it('is a description if it is called defineX: it takes no transport or client', () => {
     const defining = functions.filter((name) => /^define[A-Z]/.test(name));
     expect(defining.sort()).toEqual(['defineCustomResource', 'defineResource']);
     for (const name of defining)
@@ -85,7 +85,7 @@ describe('what makes a thing', () => {
   });
 });
 
-/** The classes of what functions make. */
+/** The classes that functions return. */
 const transport = testing.fakeTransport();
 const pods = cache.defineResource()({
   ...{ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
@@ -100,11 +100,14 @@ const behind = [
   manager.newManager({ transport }),
 ].map((value) => Object.getPrototypeOf(value).constructor as Class);
 
-/** Names of methods that end a thing, with the classes that may have them; `close` is for all. */
+/**
+ * Names of methods that end an object, with the classes that may have them; any class may have
+ * `close`.
+ */
 const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
   close: 'all',
   stop: ['ApiServer', 'ReconcileLoop', 'SharedIndexInformer'],
-  // As client-go's queues; a factory's is client-go's Shutdown.
+  // As client-go's queues; the factory's is client-go's Shutdown.
   shutDown: ['DelayingQueue', 'PriorityQueue', 'RateLimitingQueue', 'WorkQueue'],
   shutdown: ['SharedInformerFactory'],
   // Gives memory of the core back.
@@ -123,10 +126,10 @@ const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
   terminate: [],
 };
 
-/** Classes that end and have no symbol yet. */
+/** Classes with such a method and without a symbol. */
 const WITHOUT_SYMBOL = ['ItemExponentialFailureRateLimiter', 'ItemFastSlowRateLimiter'];
 
-/** Queues are shut down, and then disposed of: the symbol stands for the second. */
+/** A queue has shutDown and dispose: the symbol is for dispose. */
 const endsOf = ({ prototype }: Class): string[] => {
   const all = Object.keys(ENDS).filter((name) => name in prototype);
   return all.includes('dispose') ? ['dispose'] : all;
@@ -135,23 +138,23 @@ const endsOf = ({ prototype }: Class): string[] => {
 const symbolsOf = (value: object): symbol[] =>
   [Symbol.dispose, Symbol.asyncDispose].filter((symbol) => symbol in value);
 
-/** Whether a method of a class answers with a promise, by the sources. */
+/** Whether a method of a class returns a promise, by the sources. */
 const isAsync = (name: string, method: string): boolean =>
   new RegExp(`^ {2}(?:async )?${method}\\(.*\\): Promise<`, 'm').test(
     sources.get(name)?.body ?? '',
   );
 
-describe('what ends a thing', () => {
+describe('a method that ends an object', () => {
   const all = [...classes, ...behind.filter((one) => !classes.includes(one))];
   const ending = all.filter((one) => endsOf(one).length > 0);
 
-  it('is found', () => {
+  it('is found by this test', () => {
     expect(ending.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['WorkQueue', 'RealFIFO', 'SharedIndexInformer', 'EventRecorder']),
     );
   });
 
-  it.each(Object.entries(ENDS))('has the name %s only where that is right', (method, allowed) => {
+  it.each(Object.entries(ENDS))('has the name %s only in the listed classes', (method, allowed) => {
     const having = all.filter(({ prototype }) => method in prototype).map(({ name }) => name);
     if (allowed === 'all') expect(having.length).toBeGreaterThan(0);
     else expect(having.sort()).toEqual([...allowed].sort());
@@ -161,7 +164,7 @@ describe('what ends a thing', () => {
     expect(ending.filter((one) => endsOf(one).length > 1).map(({ name }) => name)).toEqual([]);
   });
 
-  it('has its symbol: dispose where it is synchronous, asyncDispose elsewhere', () => {
+  it('has its symbol: dispose if it is synchronous, asyncDispose otherwise', () => {
     const wrong = ending
       .filter(({ name }) => !WITHOUT_SYMBOL.includes(name))
       .filter((one) => {
@@ -194,7 +197,7 @@ describe('what ends a thing', () => {
   });
 });
 
-/** Names of options with a unit, and why each has it. */
+/** Option names with a unit, each with its reason. */
 const WITH_UNIT = {
   // One name with its meaning in all programs that use it.
   'PriorityQueueOptions.everyMs': 'aging: { everyMs }',
@@ -205,16 +208,16 @@ const WITH_UNIT = {
   'WatchOptions.timeoutSeconds': 'metav1.ListOptions',
 };
 
-/** Names whose types differ, although they mean the same. */
+/** Names with different types but one meaning. */
 const MANY_TYPES = {
   filter: 'what passes: a text in names of requests, or a function of HTTP requests',
   resyncPeriod: 'milliseconds, or a function that returns them',
 };
 
-/** Options with a former name that programs use: `queue` of a work queue for `order`. */
+/** Options whose former name programs use: `queue` of a work queue for `order`. */
 const FORMER = ['QueueOptions'];
 
-/** The types that tell two meanings apart. Others may be two names of one type. */
+/** The types that distinguish two meanings. Others may be two names of one type. */
 const kindsOf = (type: string): string[] => {
   const kind = type.includes('=>') ? 'function' : type;
   return ['boolean', 'function', 'number', 'string'].includes(kind) ? [kind] : [];
@@ -235,7 +238,7 @@ describe('options', () => {
     expect(interfaces.length).toBeGreaterThan(60);
   });
 
-  it('have durations in milliseconds and no unit in their names', () => {
+  it('are milliseconds without a unit in their names if they are durations', () => {
     const found = tables.flatMap(({ of, names }) =>
       names
         .filter((name) => /(Ms|Millis|Milliseconds|Secs|Seconds|Minutes)$/.test(name))
@@ -244,7 +247,7 @@ describe('options', () => {
     expect([...new Set(found)].sort()).toEqual(Object.keys(WITH_UNIT).sort());
   });
 
-  it('say that they are in milliseconds', () => {
+  it('have documentation that says milliseconds if they are durations', () => {
     const duration = /(timeout|period|interval|duration|deadline|delay|ttl|cap)$/i;
     const silent = interfaces.flatMap((one) =>
       membersOf(one)
@@ -255,7 +258,7 @@ describe('options', () => {
     expect(silent).toEqual([]);
   });
 
-  it('have one meaning a name', () => {
+  it('have one meaning per name', () => {
     const kinds = new Map<string, Set<string>>();
     for (const one of interfaces)
       for (const { name, type } of membersOf(one))

@@ -1,6 +1,4 @@
-/**
- * The last line of the continuous integration run: it must not look green when something failed.
- */
+/** The last line of a CI run: it must not look green if something failed. */
 import { describe, expect, it } from 'vitest';
 import { countTests, line, total } from '../../scripts/test-counts.ts';
 
@@ -23,7 +21,7 @@ describe('the counts of a test report', () => {
     expect(line(total([unit]))).toBe('3 passed, 0 failed, 2 skipped');
   });
 
-  it('say nothing of skipped tests where there are none', () => {
+  it('omit skipped tests if there are none', () => {
     expect(line(countTests(report(true, ['passed', ['passed']])))).toBe('1 passed, 0 failed');
   });
 
@@ -43,7 +41,7 @@ describe('the counts of a test report', () => {
     });
   });
 
-  it('refuse a report that was cut short', () => {
+  it('reject a truncated report', () => {
     expect(() => countTests(report(true, ['passed', ['passed']]).slice(0, -3))).toThrow();
   });
 });

@@ -1,13 +1,13 @@
 /**
- * The table that says which test here stands for which one of client-go's: what it names has to
- * exist, or a renamed test would leave a promise that nothing keeps.
+ * docs/upstream-tests.md maps client-go's tests to ours. Each test that it names must exist, so
+ * that a rename does not break it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { hasTest, rowsOf } from './upstream-tests.ts';
 
-/** How many tests the files of controller-runtime v0.25.2 have. */
+/** The number of tests in the files of controller-runtime v0.25.2. */
 const TESTS = {
   'pkg/manager/manager_test.go': 73,
   'pkg/manager/runnable_group_test.go': 17,
@@ -67,7 +67,7 @@ describe('the table of upstream tests', () => {
     expect(missing).toEqual([]);
   });
 
-  // Of each of these all that run, the pending ones left out. Whole files had no rows.
+  // All tests that run, without pending ones. Whole files had no rows.
   it('has all tests of the files of controller-runtime', () => {
     const counted: Record<string, number> = {};
     for (const { file, tests } of rows) {
@@ -80,7 +80,7 @@ describe('the table of upstream tests', () => {
     expect(unknown.filter((file) => !(file in TESTS))).toEqual([]);
   });
 
-  it('has one row for each test, or for several of one reason or counterpart, with a counterpart or a reason', () => {
+  it('has one row per test, with a counterpart or a reason', () => {
     const names = rows.map(({ file, name }) => `${file} ${name}`);
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
     expect(
@@ -89,14 +89,14 @@ describe('the table of upstream tests', () => {
   });
 
   // tools/watch was promised, and had no row.
-  it('has rows of every package of which it promises each test', () => {
+  it('has rows of every package whose tests it promises', () => {
     const promise = page.slice(0, page.indexOf('and those of'));
     const packages = [...promise.matchAll(/`(tools\/\w+)`/g)].map(([, name]) => `${name}/`);
     expect(packages).toHaveLength(3);
     expect(packages.filter((name) => !rows.some(({ file }) => file.startsWith(name)))).toEqual([]);
   });
 
-  it('says how many there are', () => {
+  it('states the number of tests', () => {
     const sum = (some: typeof rows) => some.reduce((total, { tests }) => total + tests, 0);
     const [all, left] = [sum(rows), sum(rows.filter(({ reason }) => reason !== ''))];
     expect(page).toContain(
@@ -108,7 +108,7 @@ describe('the table of upstream tests', () => {
 });
 
 describe('the reader of the table', () => {
-  it('knows counterparts and reasons, and refuses what is neither', () => {
+  it('parses counterparts and reasons, and rejects other rows', () => {
     const text =
       '### a_test.go\n| `TestA` | `test/a.test.ts`: one \\| ' +
       'two<br>`test/b.test.ts`: three |\n| `TestB (3 tests)` | left out: why |';
@@ -129,7 +129,7 @@ describe('the reader of the table', () => {
     expect(() => rowsOf('| `TestA` |')).toThrow('line 1 is no row');
   });
 
-  it('finds a test by its whole title alone, however it is quoted', () => {
+  it('finds a test only by its whole title, in any quotes', () => {
     const source =
       "test('one', f);\nit.each([1])('it\'s %s', " +
       'f);\ndescribe(`three`, f);\ntest(\n    "four",\n f);';

@@ -1,22 +1,22 @@
 /**
- * The table of docs/upstream-tests.md, as rows: which of client-go's tests has which counterpart,
- * or why it has none.
+ * Parses the table of docs/upstream-tests.md: for each of client-go's tests the counterpart here,
+ * or why there is none.
  */
 
 export interface Row {
-  /** The heading above it: the file upstream. */
+  /** The upstream file, from the heading above. */
   file: string;
   name: string;
-  /** How many tests it stands for: its name ends with `(n tests)` where that is more than one. */
+  /** The number of tests in the row: its name ends with `(n tests)` if there are several. */
   tests: number;
   counterparts: { path: string; title: string }[];
-  /** Why there is no counterpart; empty where there is one. */
+  /** Why there is no counterpart; empty if there is one. */
   reason: string;
 }
 
 const REASON = 'left out: ';
 
-/** Throws for a row that is neither. */
+/** The rows of the page. Throws for a row that it cannot parse. */
 export function rowsOf(page: string): Row[] {
   const rows: Row[] = [];
   let file = '';
@@ -44,7 +44,7 @@ export function rowsOf(page: string): Row[] {
 
 /** Whether a test file has a test or a group with exactly this title. */
 export function hasTest(source: string, title: string): boolean {
-  // What is wrapped begins a line of its own, behind the bracket.
+  // A wrapped title begins its own line, after the parenthesis.
   const joined = source.replaceAll("\\'", "'").replace(/\(\n */g, '(');
   return ["'", '"', '`'].some((quote) => joined.includes(`(${quote}${title}${quote},`));
 }

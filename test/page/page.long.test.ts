@@ -1,7 +1,6 @@
 /**
- * The benchmark page in a real Chromium, from a plain static host at a path of its own. Skipped
- * where there is no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package,
- * as `npm test` makes it.
+ * The benchmark page in Chromium, from a plain static host at a subpath. Skipped without Chromium
+ * (CHROMIUM names one that is not in the PATH). Needs the built package (`npm test` builds it).
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +22,7 @@ describe('the built page', () => {
       readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
     );
 
-  it('is a handful of files that name each other relatively and nobody else', () => {
+  it('is a few files that refer to each other by relative paths only', () => {
     const all = files();
     expect(Object.keys(all).sort()).toEqual([
       'app.js',
@@ -68,7 +67,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
 
   beforeAll(async () => {
     browser = await Chromium.start(program ?? '');
-    // as dumb as a static host can be
+    // a minimal static host
     server = await serveFolder(folder, { path: '/some/where/', headers: {} });
   });
   afterAll(async () => {
@@ -98,8 +97,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   const topOf = (page: Page, selector: string): Promise<number> =>
     page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().top + scrollY`);
   /**
-   * Keeps what goes to the clipboard, which a headless browser refuses, and counts the workers that
-   * live.
+   * Records what goes to the clipboard, which a headless browser denies, and counts the running
+   * workers.
    */
   const WATCH = `
     window.workers = new Set();
@@ -118,7 +117,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(content, where).toBeLessThanOrEqual(window);
   }
 
-  it('measures both peers, draws them, and hands the result on by a link', async () => {
+  it('measures both peers, draws them, and shares the result by a link', async () => {
     const page = await open(SHORT);
     expect(await state(page)).toBe('idle');
     const before = await topOf(page, '#machine');
@@ -156,7 +155,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
       expect(filled, name).toBe(1);
     }
     expect(drawn['.strip-naive']?.[0]).toBeGreaterThan(100);
-    expect(await topOf(page, '#machine')).toBe(before); // nothing has moved
+    expect(await topOf(page, '#machine')).toBe(before); // no layout shift
     await fitsItsWidth(page);
 
     expect(await page.evaluate('workers.size')).toBe(0);
@@ -186,10 +185,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(reader.complaints).toEqual([]);
   });
 
-  it('stops at once in the middle of a round, keeps what it has, and can start again', async () => {
+  it('stops at once in the middle of a round, keeps its results, and can restart', async () => {
     const page = await open('?works=cycle-same,cycle-fresh&n=100000&rounds=99&steady=0');
-    // A choice made by the keyboard lays the charts anew; the focus once went with what was laid
-    // anew.
+    // A choice by keyboard redraws the charts; the focus was once lost with the old ones.
     await page.evaluate(`document.querySelector('[value="limiter"]').focus()`);
     await page.press(' ');
     await page.until(`document.querySelector('[data-row="limiter 100000"]')`);
@@ -214,7 +212,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('refuses a fragment that holds no result, and runs all the same', async () => {
+  it('rejects a fragment without a result, and still runs', async () => {
     const page = await open('#r1.PGltZyBzcmM9eCBvbmVycm9yPWFsZXJ0KDEpPg');
     await page.until(`!document.querySelector('#notice').hidden`);
     expect(await text(page, '#notice')).toMatch(
@@ -225,7 +223,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('shows the text to be copied by hand where the clipboard is refused', async () => {
+  it('shows the text to copy by hand if the clipboard is denied', async () => {
     const page = await open(await encodeResult(resultOf()));
     await page.until(`${STATE} === 'shared'`);
     // as over http:
@@ -239,7 +237,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     await fitsItsWidth(page);
   });
 
-  it('shows the words of a stranger as words', async () => {
+  it('escapes words in a shared result', async () => {
     const result = resultOf();
     result.environment.browser =
       '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
@@ -269,7 +267,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     );
   });
 
-  it('takes a result that comes while it runs, and says what it did not understand of the address', async () => {
+  it('takes a result that arrives while it runs, and reports unknown parameters', async () => {
     const page = await open('?works=cycle-same&n=nine&rounds=99&steady=0');
     expect(await text(page, '#notice')).toContain(
       '“n” in the address expected at most 8 whole numbers',
@@ -295,7 +293,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     await fitsItsWidth(page, 'no result, 320 pixels');
   });
 
-  it('says so, with the code, where the policy forbids WebAssembly, and where the worker is missing', async () => {
+  it('reports with the code a policy without WebAssembly, and a missing worker', async () => {
     const strict = await serveFolder(folder, {
       headers: { ...HEADERS, 'content-security-policy': POLICY.replace(" 'wasm-unsafe-eval'", '') },
     });
@@ -314,7 +312,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     );
   });
 
-  it('runs isolated, under the header of its own server, on a telephone, and nothing moves there', async () => {
+  it('runs isolated on a telephone under the header of its server, without motion', async () => {
     const own = await serveFolder(folder);
     const page = await open(`${own.url}?works=limiter&n=10&rounds=1&steady=1000&seconds=1`, {
       width: 390,

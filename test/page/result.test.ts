@@ -1,6 +1,6 @@
 /**
- * What the page makes of its measurements: medians and ratios in both directions, percentiles, and
- * the texts to take along.
+ * The results of the page: medians and ratios in both directions, percentiles, and the texts to
+ * copy.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -34,18 +34,18 @@ import { workloads } from '../../bench/peers/naive-ts/workloads.mjs';
 import { resultOf, rowOf as sampleRow } from './samples.ts';
 
 describe('the plan', () => {
-  it('names the works of the peers, all of them, in their order', () => {
+  it('names all works of the peers, in their order', () => {
     expect(WORKS.map((work) => work.name)).toEqual(Object.keys(workloads));
   });
 
-  it('leaves a million keys to those who ask for them', () => {
+  it('includes a million keys only on request', () => {
     expect(planOf('')).toEqual({ plan: DEFAULT_PLAN, problems: [] });
     expect(DEFAULT_PLAN.sizes).toEqual([1_000, 10_000, 100_000]);
     expect(itemsOf(DEFAULT_PLAN)).toHaveLength(24);
     expect(roughSeconds(DEFAULT_PLAN)).toBeLessThan(120);
   });
 
-  it('is taken from the address, in the order of the page and without repetitions', () => {
+  it('is read from the address, in the order of the page, without repetitions', () => {
     const { plan, problems } = planOf(
       '?works=limiter,cycle-same&n=100000,1000,1000&rounds=3&steady=5000&seconds=2',
     );
@@ -73,7 +73,7 @@ describe('the plan', () => {
     ['?rounds=100', /“rounds” .*from 1 to 99, got “100”/],
     ['?seconds=-1', /“seconds”/],
     [`?steady=${'9'.repeat(100)}`, /“steady” .*got “9{60}”/],
-  ])('says what it does not understand in %s and keeps the default', (query, message) => {
+  ])('reports %s as unknown and keeps the default', (query, message) => {
     const { plan, problems } = planOf(query);
     expect(plan).toEqual(DEFAULT_PLAN);
     expect(problems).toEqual([expect.stringMatching(message)]);
@@ -81,7 +81,7 @@ describe('the plan', () => {
 });
 
 describe('a row', () => {
-  it('is the median of the rounds that both peers have made', () => {
+  it('is the median of the rounds that both peers have completed', () => {
     const item = { work: 'limiter', n: 1000 };
     expect(rowOf(item, { capstan: [], naive: [] })).toBeUndefined();
     expect(rowOf(item, { capstan: [3, 1, 2], naive: [8, 4] })).toEqual({
@@ -92,7 +92,7 @@ describe('a row', () => {
     });
   });
 
-  it('is called near where a round of the slower peer beat one of the faster', () => {
+  it('is called near if a round of the slower peer beat one of the faster', () => {
     expect(overlaps(sampleRow('limiter', 1, 100, 115))).toBe(true);
     expect(overlaps(sampleRow('limiter', 1, 115, 100))).toBe(true);
     expect(overlaps(sampleRow('limiter', 1, 100, 200))).toBe(false);
@@ -101,7 +101,7 @@ describe('a row', () => {
 });
 
 describe('the verdict', () => {
-  it('counts losses as it counts wins, and names the worst beside the best', () => {
+  it('counts losses like wins, and names the worst beside the best', () => {
     const rows = [
       sampleRow('cycle-same', 1, 25, 100),
       sampleRow('limiter', 1, 400, 100),
@@ -128,7 +128,7 @@ describe('the steady load', () => {
     ...changes,
   });
 
-  it('adds its slices up, also the rate that was held', () => {
+  it('sums its slices, including the rate', () => {
     const tally = new SteadyTally(10);
     tally.add(
       slice({
@@ -163,7 +163,7 @@ describe('the steady load', () => {
     expect(tally.side().delays).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it('keeps the longest pause of a long run, whose strip has no more bars than a screen', () => {
+  it('keeps the longest pause of a long run in a strip of limited width', () => {
     const tally = new SteadyTally(600);
     expect(bucketMsOf(600)).toBe(600);
     for (let i = 0; i < 120; i++)
@@ -178,7 +178,7 @@ describe('the steady load', () => {
     expect(pauses.filter((ms) => ms === 99)).toHaveLength(1);
   });
 
-  it('gives percentiles that were seen, not made up', () => {
+  it('has percentiles that were measured, not interpolated', () => {
     expect(percentiles(Array.from({ length: 1000 }, (_, i) => 1000 - i))).toEqual([
       500, 900, 990, 999, 1000,
     ]);
@@ -187,7 +187,7 @@ describe('the steady load', () => {
 });
 
 describe('figures', () => {
-  it('have three digits and their unit, and a ratio reads in both directions', () => {
+  it('have three digits and a unit, and ratios in both directions', () => {
     expect([0.123, 1.234, 12.34, 123.4, 1234, 12_345, 1.2e7].map(showNs)).toEqual([
       '0.123 ns',
       '1.23 ns',
@@ -214,13 +214,13 @@ describe('figures', () => {
     expect([4.4, 59.6, 61].map(showSeconds)).toEqual(['4 s', '1 min 00 s', '1 min 01 s']);
   });
 
-  it('below the step of the clock are not pretended to be known', () => {
+  it('below the step of the clock are shown as unknown', () => {
     expect(showTime(0.02, 0.1)).toBe('< 100 µs');
     expect(showTime(0.2, 0.1)).toBe('200 µs');
   });
 });
 
-describe('the texts to take along', () => {
+describe('the texts to copy', () => {
   it('have a line for every row, wins and losses, and the steady load', () => {
     const text = markdownOf(resultOf());
     expect(text).toContain(
@@ -234,7 +234,7 @@ describe('the texts to take along', () => {
     expect(markdownOf(resultOf({ stopped: true, steady: undefined }))).toContain('stopped early');
   });
 
-  it('let no browser name of a stranger shape the page that they are pasted into', () => {
+  it("escape the browser's name for the page that they are pasted into", () => {
     const { environment } = resultOf();
     const text = markdownOf(
       resultOf({ environment: { ...environment, browser: '](x) <b>|`*\n# Hello' } }),

@@ -1,4 +1,4 @@
-/** Results for tests of the page, made by hand and by chance. */
+/** Results for tests of the page: fixed ones and random ones. */
 
 import { WORKS } from '../../bench/page/plan.ts';
 import { PERCENTILES, type Result, type Row, type SteadySide } from '../../bench/page/result.ts';
@@ -44,7 +44,7 @@ export function resultOf(changes: Partial<Result> = {}): Result {
   };
 }
 
-/** Any result that a run could give. */
+/** A random result that a run could give. */
 export function randomResult(random: Random): Result {
   const time = (): number => 10 ** (random.next() * 5);
   const spread = () => {

@@ -1,6 +1,6 @@
 /**
  * Draws docs/bench-page.png: builds the page from the built package, measures a few workloads in
- * Chromium, losses among them, and takes the picture. By hand, on a machine that does nothing else:
+ * Chromium, losses among them, and takes the picture. Run it by hand on an idle machine:
  *
  *     npm run build && node test/page/screenshot.ts
  */
@@ -27,7 +27,7 @@ try {
   await page.until(`!document.querySelector('#start').disabled`);
   await page.click('#start');
   await page.until(`['done', 'failed'].includes(document.documentElement.dataset.state)`);
-  // From the figures in short to the strips of pauses; what lies below is for the page itself.
+  // From the summary to the strips of pauses; the rest is left out.
   const [from, to] = await page.evaluate<[number, number]>(`(() => {
     for (const part of document.querySelectorAll('.share, .how')) part.style.display = 'none';
     const { top } = document.querySelector('#summary').getBoundingClientRect();

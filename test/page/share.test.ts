@@ -1,6 +1,6 @@
 /**
- * A result in a link: it comes back as it went, and no fragment, however it was made, does anything
- * but be shown or be refused with a sentence.
+ * A result in a link: it is decoded unchanged, and any fragment is either shown or rejected with a
+ * message.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ const textOf = (fragment: string): string =>
 
 type List = (string | number | List)[];
 
-/** The fragment of a good result, with one thing in it changed. */
+/** The fragment of a good result with one change. */
 async function changed(change: (list: List) => void): Promise<string> {
   const list = JSON.parse(textOf(await encodeResult(resultOf()))) as List;
   change(list);
@@ -24,7 +24,7 @@ async function changed(change: (list: List) => void): Promise<string> {
 
 const inside = (list: List, ...way: number[]): List => way.reduce((at, i) => at[i] as List, list);
 
-/** The fragment of a good result, with another value at one place. */
+/** The fragment of a good result with another value at one place. */
 const put = ([...way]: number[], value: string | number | List): Promise<string> =>
   changed((list) => {
     const last = way.pop() ?? 0;
@@ -32,7 +32,7 @@ const put = ([...way]: number[], value: string | number | List): Promise<string>
   });
 
 describe('a shared result', () => {
-  it('comes back with its figures to a thousandth, its words and its pauses', async () => {
+  it('keeps its figures to a thousandth, its words and its pauses', async () => {
     const result = resultOf();
     const back = await decodeResult(await encodeResult(result));
     const { steady, ...rest } = result;
@@ -50,7 +50,7 @@ describe('a shared result', () => {
     }
   });
 
-  it('keeps within a link that chats and mails take, also when everything was measured', async () => {
+  it('fits into a link for chats and mails, also with all measurements', async () => {
     const random = new Random(7);
     const all = Array.from({ length: 20 }, () => randomResult(random));
     const longest = await Promise.all(
@@ -59,7 +59,7 @@ describe('a shared result', () => {
     expect(Math.max(...longest)).toBeLessThan(3_000);
   });
 
-  it('is the same link again when it is shared on, for any result', async () => {
+  it('is the same link again when it is shared again, for any result', async () => {
     const seed = testSeed();
     const random = new Random(seed);
     for (let i = 0; i < 50; i++) {
@@ -73,7 +73,7 @@ describe('a shared result', () => {
     }
   });
 
-  it('is told from other fragments', () => {
+  it('is distinguished from other fragments', () => {
     expect(['#r1.abc', '#r2.abc', '#r17'].map(looksShared)).toEqual([true, true, true]);
     expect(['', '#', '#results', '#throughput', '#R1.abc'].map(looksShared)).toEqual([
       false,
@@ -140,18 +140,18 @@ describe('a hostile or broken fragment', () => {
     ['with a pause off the scale', put([4, 3, 7], '<<<'), /a step of the scale/],
     ['with too many pauses', put([4, 3, 7], 'A'.repeat(1002)), /at most 1001/],
     ['from the far future', put([0], 1e300), /a time of day expected/],
-  ])('%s is refused with a sentence', async (_name, fragment, message) => {
+  ])('%s is rejected with a message', async (_name, fragment, message) => {
     const refusal = await decodeResult(await fragment).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ShareError);
     expect((refusal as ShareError).message).toMatch(message);
   });
 
-  it('keeps words but no control characters, line breaks or marks that turn the text around', async () => {
+  it('keeps words without control characters, line breaks or bidi marks', async () => {
     const fragment = await put([2, 2], '<b>Brow\u0000ser\n\u202e\u2028x</b>');
     expect((await decodeResult(fragment)).environment.browser).toBe('<b>Browserx</b>');
   });
 
-  it('made by changing one character or one value anywhere is shown or refused, never anything else', async () => {
+  it('with one changed character or value is shown or rejected, nothing else', async () => {
     const seed = testSeed();
     const random = new Random(seed);
     const good = await encodeResult(resultOf());
@@ -189,7 +189,7 @@ describe('a hostile or broken fragment', () => {
   });
 });
 
-it('a result of many rows is taken', async () => {
+it('a result of many rows is accepted', async () => {
   const rows = Array.from({ length: 64 }, (_, i) =>
     rowOf(i % 2 ? 'limiter' : 'add-after', 1000 + i, 10, 20),
   );

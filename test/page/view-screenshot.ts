@@ -1,6 +1,6 @@
 /**
  * Draws docs/cluster-view.png: examples/browser on its simulated cluster after some churn and a cut
- * of all connections. By hand:
+ * of all connections. Run it by hand:
  *
  *     npm run build && node test/page/view-screenshot.ts [file.png] [dark] [width]
  */

@@ -1,7 +1,7 @@
 /**
- * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server
- * that does what a test says and nothing else. The page is skipped where there is no Chromium
- * (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
+ * examples/browser: the proxy, the program, and the page in Chromium, on an embedded server that
+ * only the test changes. Tests of the page are skipped without Chromium (CHROMIUM names one that is
+ * not in the PATH). Needs the built package (`npm test` builds it).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
 let cluster: SimulatedCluster;
 let view: ViewServer;
 let transport: Transport;
-/** What has reached the transport. */
+/** The requests that have reached the transport. */
 let passed: TransportRequest[];
 
 beforeAll(() => buildView(folder));
@@ -67,7 +67,7 @@ describe('the proxy', () => {
       request.on('error', reject).end();
     });
 
-  it('passes lists of what the page shows, queries included', async () => {
+  it("passes lists of the page's resources on, with queries", async () => {
     const [status, body] = await get('/api/v1/pods?limit=2&labelSelector=app%3Dcart');
     const { kind, items } = JSON.parse(body) as { kind: string; items: PodObject[] };
     expect([status, kind, items.map(({ metadata }) => metadata.labels?.app)]).toEqual([
@@ -86,16 +86,16 @@ describe('the proxy', () => {
     '/api/v1/pods%2f..%2fsecrets',
     '/api',
     '/apis/apps/v1/deployments',
-  ])('passes nothing else: %s', async (path) => {
+  ])('passes nothing else on: %s', async (path) => {
     const [status] = await get(path);
     expect(status).toBe(403);
     expect(passed).toEqual([]);
   });
 
-  // `//` is no URL to `new URL`, and each request, of any page at that, could end the process by
-  // it. A client of its own: others tidy targets up.
+  // `new URL` throws for `//`, and such a request, from any page, ended the process. Uses a raw
+  // client: others normalise targets.
   it.each(['//', '///', '/\\', 'http://', '//evil:99999/'])(
-    'outlives the target %s',
+    'survives the target %s',
     async (target) => {
       const { hostname, port, host } = new URL(view.url);
       const statusFor = async (...headers: string[]): Promise<string> => {
@@ -113,20 +113,20 @@ describe('the proxy', () => {
     },
   );
 
-  it('answers 500 when a request fails where nothing was expected to', async () => {
+  it('answers 500 if a request fails unexpectedly', async () => {
     await view.stop();
     const broken = { name: 'a folder that is none' } as unknown as string;
     view = await serveView({ transport, resources: [Pod, Node], folder: broken });
     expect((await get('/'))[0]).toBe(500);
   });
 
-  it('passes no other method', async () => {
+  it('passes no other method on', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
       expect((await get('/api/v1/pods', {}, method))[0]).toBe(405);
     expect(passed).toEqual([]);
   });
 
-  it('answers to names of this machine alone', async () => {
+  it('answers only to loopback host names', async () => {
     const { port } = new URL(view.url);
     const statusFor = async (host: string): Promise<number> =>
       (await get('/api/v1/pods?limit=1', { host }))[0];
@@ -136,7 +136,7 @@ describe('the proxy', () => {
     expect(await statusFor(`127.0.0.1:${port}.example.com`)).toBe(403);
   });
 
-  it('refuses what other sites ask for in the same browser, and lets them link to the page', async () => {
+  it('rejects requests of other sites in the browser, but not links to the page', async () => {
     const statusFor = async (site: string, more: Record<string, string> = {}): Promise<number> =>
       (await get('/', { 'sec-fetch-site': site, ...more }))[0];
     expect(await statusFor('same-origin')).toBe(200);
@@ -161,7 +161,7 @@ describe('the proxy', () => {
       expect((await get(path))[0], path).toBe(404);
   });
 
-  it('says what the server says, and 502 when there is no answer', async () => {
+  it("passes the server's answer on, and answers 502 if there is none", async () => {
     cluster.server.inject({ do: 'status', status: 429, retryAfter: 2000, times: 1 });
     const answer = await fetch(`${view.url}api/v1/pods`);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2']);
@@ -170,13 +170,13 @@ describe('the proxy', () => {
     expect((await fetch(`${view.url}api/v1/pods`)).status).toBe(502);
   });
 
-  it('cuts what was cut, so that it never seems complete', async () => {
+  it('cuts a cut body, so that it never seems complete', async () => {
     cluster.server.inject({ do: 'drop', afterBytes: 100, times: 1 });
     const answer = await fetch(`${view.url}api/v1/pods`);
     await expect(answer.text()).rejects.toThrow();
   });
 
-  it('ends a watch whose reader has gone', async () => {
+  it('ends a watch whose reader has left', async () => {
     const gone = new AbortController();
     const answer = await fetch(`${view.url}api/v1/pods?watch=true&resourceVersion=0`, {
       signal: gone.signal,
@@ -211,8 +211,8 @@ describe('the program', () => {
     return { code, stdout, stderr, left };
   }
 
-  // Both were a stack of Node's own, and a folder of the page was left each time.
-  it('says in one line why it cannot serve, and leaves nothing', async () => {
+  // Both printed a stack trace of Node, and each time left a folder of the page behind.
+  it('prints in one line why it cannot serve, and leaves no files', async () => {
     const { port } = new URL(view.url);
     const [taken, tooHigh] = await Promise.all([serve('--port', port), serve('--port', '70000')]);
     const stderr = `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`;
@@ -223,7 +223,7 @@ describe('the program', () => {
     });
   });
 
-  it.skipIf(process.platform === 'win32')('leaves nothing when it is told to end', async () => {
+  it.skipIf(process.platform === 'win32')('leaves no files when it is stopped', async () => {
     const ended = await serve('--port', '0', '--drop', '50');
     expect(ended).toEqual({
       code: 0,
@@ -255,7 +255,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     `.pod[data-key="${namespace}/${name}"]:not(.left)`;
   const text = (selector: string): Promise<string> =>
     page.evaluate(`document.querySelector('${selector}').textContent`);
-  /** What is shown: `node-a default/web running`, and so on. */
+  /** The shown Pods: `node-a default/web running`, and so on. */
   const shown = (): Promise<string[]> =>
     page.evaluate(`[...document.querySelectorAll('.pod:not(.left)')]
       .map((tile) => [tile.closest('.card').dataset.node, tile.dataset.key, tile.dataset.state].join(' ')).sort()`);
@@ -272,7 +272,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     })()`);
   }
 
-  it('shows what the server has', async () => {
+  it('shows the objects of the server', async () => {
     await open();
     const pods = await cluster.pods();
     const expected = pods.map(({ metadata: { namespace, name }, spec, status }) => {
@@ -286,7 +286,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('follows what happens to a Pod, on one and the same tile', async () => {
+  it('shows the changes of a Pod on one element', async () => {
     await open();
     const pod = await firstRunning();
     await page.evaluate(`window.kept = document.querySelector(${JSON.stringify(tile(pod))})`);
@@ -306,7 +306,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('shows a new Pod on no node, then on its own; and a node that is away', async () => {
+  it('shows a new Pod on no node, then on its node; and a node that is not ready', async () => {
     await open();
     const before = new Set((await cluster.pods()).map(({ metadata }) => metadata.name));
     await cluster.createPod('shop/cart');
@@ -324,9 +324,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  // A Pod whose node is lost was shown as starting, and one that was marked for deletion was said
-  // to be "Running".
-  it('shows that nothing is known of a Pod, and says that one leaves', async () => {
+  // A Pod whose node is lost was shown as starting, and one that was being deleted as "Running".
+  it('shows a Pod on a lost node as unknown, and a deleted one as leaving', async () => {
     await open();
     const pod = await firstRunning();
     const { name } = pod.metadata;
@@ -345,7 +344,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('filters by labels, and says what is wrong with a selector', async () => {
+  it('filters by labels, and reports an invalid selector', async () => {
     await open();
     const pods = await cluster.pods();
     const media = pods.filter(({ metadata }) => metadata.labels?.tier === 'media').length;
@@ -364,18 +363,19 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(page.complaints).toEqual([]);
   });
 
-  it('goes on when its watches are cut, and says that they were', async () => {
+  it('continues after its watches are cut, and reports the cuts', async () => {
     await open();
     for (let round = 0; round < 3; round++) {
       const watches = (): number => passed.filter(({ query }) => query?.watch === 'true').length;
       const before = watches();
       cluster.server.dropConnections();
-      const pod = await firstRunning(); // on a connection of its own: those of the cluster's client were cut, too
+      // on its own connection: those of the cluster's client were cut, too
+      const pod = await firstRunning();
       await cluster.setStatus(pod, { phase: 'Succeeded' });
       await page.until(
         `document.querySelector(${JSON.stringify(tile(pod))})?.dataset.state === 'done'`,
       );
-      // A list may show the Pod before the watch that follows it is asked for.
+      // A list may show the Pod before its watch has begun.
       await expect
         .poll(watches, { message: `round ${round}`, timeout: 10_000 })
         .toBeGreaterThan(before);
@@ -385,8 +385,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
         "re(watch|list)/.test(document.querySelector('#informers').textContent)",
     );
     expect(await shown()).toHaveLength((await cluster.pods()).length);
-    // The browser reports each connection that was lost; the page itself has nothing to complain
-    // of.
+    // The browser reports each lost connection; the page itself reports nothing.
     expect(
       page.complaints.filter(
         (said) => !/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION/.test(said),
@@ -394,7 +393,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     ).toEqual([]);
   });
 
-  it('ends where a minute of churn ends, whatever was cut in between', async () => {
+  it('shows the right Pods after a minute of churn and cuts', async () => {
     await open();
     for (let i = 0; i < 300; i++) {
       if (i % 60 === 59) cluster.server.dropConnections();

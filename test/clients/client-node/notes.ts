@@ -1,7 +1,7 @@
-/** The steps of a program in this process: each runs, and what it gave or threw is noted. */
+/** Runs the steps of a program in this process, and records what each returned or threw. */
 import { normalise, type Step } from '../answers.ts';
 
-/** Beyond this a step has failed: what it waits for does not come. */
+/** Milliseconds after which a step has failed, because what it waits for does not come. */
 const LIMIT_MS = 20_000;
 
 export class Notes {
@@ -18,14 +18,14 @@ export class Notes {
 
 const textOf = (value: unknown): string => JSON.stringify(value ?? null, shown, 1);
 
-/** Members in the order of their names, and without the owners of fields. */
+/** Members sorted by name, without managedFields. */
 function shown(name: string, value: unknown): unknown {
   if (name === 'managedFields') return undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Code, body and what else an error says, but for headers. */
+/** The code, body and message of an error, without headers. */
 function errorOf(error: unknown): string {
   const { code, body, message } = error as { code?: unknown; body?: unknown; message?: string };
   const said =

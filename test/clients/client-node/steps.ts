@@ -1,4 +1,4 @@
-/** What is done with `@kubernetes/client-node`, in the order of the steps. */
+/** The steps with `@kubernetes/client-node`, in order. */
 import { PassThrough } from 'node:stream';
 import {
   ApiextensionsV1Api,
