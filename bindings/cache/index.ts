@@ -95,9 +95,9 @@ export type {
   WatchFailure,
 } from './reflector/status.ts';
 export {
-  type ListOptions,
   list,
   listItems,
+  type PagedListOptions,
   type WatchEvent,
   type WatchOptions,
   watch,
@@ -117,7 +117,6 @@ export {
   type ChunkIterator,
   type FetchTransportOptions,
   fetchTransport,
-  kindOfHostError,
   type Transport,
   TransportError,
   type TransportErrorKind,

@@ -569,7 +569,7 @@ export const PARTS: readonly Row[] = [
 /** Types that the search finds although the package provides their values. */
 export const OURS: readonly string[] = [
   'AccessOptions.wallTime',
-  'Budget(trim)',
+  'ByteBudget(trim)',
   'Caller.*',
   'Certificates',
   'CheckedElection.*',

@@ -131,7 +131,7 @@ describe('the reader of the table', () => {
 
   it('finds a test only by its whole title, in any quotes', () => {
     const source =
-      "test('one', f);\nit.each([1])('it\'s %s', " +
+      "test('one', f);\nit.each([1])('it's %s', " +
       'f);\ndescribe(`three`, f);\ntest(\n    "four",\n f);';
     expect(['one', "it's %s", 'three', 'four'].map((title) => hasTest(source, title))).toEqual([
       true,

@@ -10,16 +10,16 @@
  */
 import { CapstanError } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
-import type { Budget as BudgetOptions } from '../decode/limits.ts';
+import type { Budget } from '../decode/limits.ts';
 import type { StoredObject } from './stored-object.ts';
 import type { StoredObjects } from './stored-objects.ts';
 
 const MARK = 0.8;
 
-export class Budget {
+export class ByteBudget {
   readonly #storedObjects: StoredObjects;
   readonly #max: number;
-  readonly #options: BudgetOptions;
+  readonly #options: Budget;
   readonly #mark: number;
   readonly #trim: () => boolean | undefined;
   readonly #what: string;
@@ -41,7 +41,7 @@ export class Budget {
   constructor(
     storedObjects: StoredObjects,
     max: number,
-    options: BudgetOptions,
+    options: Budget,
     trim: () => boolean | undefined,
     what: string,
   ) {

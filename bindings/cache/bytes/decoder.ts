@@ -50,14 +50,9 @@ import {
   withKind,
 } from '../decode/decoder.ts';
 import { rawFrame } from '../decode/frames.ts';
-import {
-  type Budget as BudgetOptions,
-  type DecoderOptions,
-  MAX_DEPTH,
-  MAX_OBJECT_BYTES,
-} from '../decode/limits.ts';
+import { type Budget, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../decode/limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
-import { Budget } from './budget.ts';
+import { ByteBudget } from './budget.ts';
 import { lazyObject, storedObjectOf } from './lazy.ts';
 import type { StoredObject } from './stored-object.ts';
 import type { StoredObjects } from './stored-objects.ts';
@@ -73,7 +68,7 @@ const TYPES: readonly (Change | undefined)[] = Object.assign(new Array(4).fill(u
   [TYPE_DELETED]: 'DELETED',
 });
 
-export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
+export interface ByteDecoderOptions extends DecoderOptions, Budget {
   /**
    * It gives stored objects, which stand for their objects until a store has taken them over
    * (lazy.ts `toObject`).
@@ -89,7 +84,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly #trim: Trim;
   /** What is cut beside managedFields, which are found while an object is scanned. */
   readonly #drop: TrimBlock | undefined;
-  readonly #budget: Budget | undefined;
+  readonly #budget: ByteBudget | undefined;
   readonly #givesVersions: boolean;
 
   constructor(
@@ -183,13 +178,13 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 function budgetOf(
   core: CacheCore,
   storedObjects: StoredObjects,
-  options: BudgetOptions,
+  options: Budget,
   trim: Trim,
   what: string,
-): Budget | undefined {
+): ByteBudget | undefined {
   if (options.maxBytes === undefined) return undefined;
   const toMetadata = new TrimBlock(core, trimToMetadata(trim));
-  return new Budget(storedObjects, options.maxBytes, options, () => toMetadata.apply(), what);
+  return new ByteBudget(storedObjects, options.maxBytes, options, () => toMetadata.apply(), what);
 }
 
 /**

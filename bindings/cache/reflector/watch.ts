@@ -134,7 +134,7 @@ export function reportForeign(
 }
 
 /** Which objects a list gives, and how it asks for them. */
-export interface ListOptions extends ListWatchOptions {
+export interface PagedListOptions extends ListWatchOptions {
   /**
    * The list is at least as new as this version. "", the default: the newest. "0": any, which the
    * server has at hand.
@@ -146,7 +146,7 @@ export interface ListOptions extends ListWatchOptions {
   clock?: Clock | undefined;
 }
 
-const LIST_NAMES = namesOf<ListOptions>()({
+const LIST_NAMES = namesOf<PagedListOptions>()({
   ...LIST_WATCH_NAMES,
   resourceVersion: 1,
   pageSize: 1,
@@ -155,7 +155,7 @@ const LIST_NAMES = namesOf<ListOptions>()({
 });
 const ITEM_NAMES = namesOf<ListItemsOptions>()({ ...LIST_NAMES, pageBufferSize: 1 });
 
-type ListItemsOptions = ListOptions & { pageBufferSize?: number | undefined };
+type ListItemsOptions = PagedListOptions & { pageBufferSize?: number | undefined };
 
 /**
  * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The
@@ -168,7 +168,7 @@ type ListItemsOptions = ListOptions & { pageBufferSize?: number | undefined };
 export async function list<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
-  options: ListOptions = {},
+  options: PagedListOptions = {},
 ): Promise<{ items: T[]; resourceVersion: string }> {
   requireNames('options', options, 'option of list()', LIST_NAMES);
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, options.signal);
@@ -188,7 +188,7 @@ export async function list<T extends object, I extends string>(
 export function listItems<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
-  options: ListOptions & { pageBufferSize?: number | undefined } = {},
+  options: PagedListOptions & { pageBufferSize?: number | undefined } = {},
 ): AsyncGenerator<T, void, undefined> {
   requireNames('options', options, 'option of listItems()', ITEM_NAMES);
   const { pageBufferSize = 10 } = options;
@@ -215,7 +215,7 @@ async function* items<T>(
 function pagesOf<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
-  options: ListOptions,
+  options: PagedListOptions,
   signal = new AbortController().signal,
 ) {
   const { resourceVersion = '', pageSize = PAGE_SIZE, clock = systemClock } = options;

@@ -112,8 +112,9 @@ export interface EventSink {
  * @example
  * async function record(client: Client): Promise<void> {
  *   const reportingController = 'example.com/website-controller';
- *   await using recorder = new EventRecorder({ client, reportingController });
+ *   const recorder = new EventRecorder({ client, reportingController });
  *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all are ready' });
+ *   await recorder.close({ signal });
  * }
  */
 export class EventRecorder implements EventSink, AsyncDisposable {

@@ -3,13 +3,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import {
   defineResource,
   fetchTransport,
-  kindOfHostError,
   ListWatch,
   SharedIndexInformer,
   TransportError,
   waitForCacheSync,
 } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
+import { kindOfHostError } from '../../../bindings/cache/rest/transport.ts';
 
 const open: { server: Server; sockets: Set<Socket> }[] = [];
 
