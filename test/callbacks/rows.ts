@@ -569,7 +569,6 @@ export const PARTS: readonly Row[] = [
 /** Types that the search finds although the package provides their values. */
 export const OURS: readonly string[] = [
   'AccessOptions.wallTime',
-  'ByteBudget(trim)',
   'Caller.*',
   'Certificates',
   'CheckedElection.*',
