@@ -1,6 +1,6 @@
 /**
- * `beforeSend` of a request: asked when everything that takes time is over, as a leader's write
- * left after its lease while it waited for credentials or a connection.
+ * `beforeSend` of a request is called after everything that takes time, because a leader's write
+ * left after its lease had lapsed while it waited for credentials or a connection.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -53,7 +53,7 @@ async function plainServer(): Promise<string> {
   return server.url;
 }
 
-/** A server over TLS whose connections come about when they are let through. */
+/** A TLS server whose connections complete when the test lets them. */
 async function heldServer(kind: 'h1' | 'h2') {
   const { port } = new URL(
     kind === 'h2'
@@ -89,7 +89,7 @@ const DIRECT: [string, () => Promise<Transport>][] = [
 ];
 
 describe.each(DIRECT)('%s', (_name, make) => {
-  test('asks before each request, and sends nothing where that throws', async () => {
+  test('is called before each request; if it throws, nothing is sent', async () => {
     const transport = await make();
     const own = lease();
     for (const held of [false, true, false, true]) {
@@ -105,8 +105,8 @@ describe.each([
   ['h1', false],
   ['h1', 'auto'],
   ['h2', 'auto'],
-] as const)('a connection that takes its time (%s, http2: %s)', (kind, http2) => {
-  test('is there when the question is asked', async () => {
+] as const)('a slow connection (%s, http2: %s)', (kind, http2) => {
+  test('is established when it is called', async () => {
     const { gate, url, through } = await heldServer(kind);
     const transport = kept(httpTransport(url, { http2, tls: { ca: ca.cert } }));
     const own = lease();
@@ -123,7 +123,7 @@ describe.each([
     expect([own.asked, sent]).toEqual([2, ['PUT /x']]);
   });
 
-  test('ends with the signal while nothing has been asked', async () => {
+  test('ends with the signal before it is called', async () => {
     const { gate, url } = await heldServer(kind);
     const transport = kept(httpTransport(url, { http2, tls: { ca: ca.cert } }));
     const own = lease();
@@ -138,7 +138,7 @@ describe.each([
   });
 });
 
-test('credentials are there when the question is asked', async () => {
+test('credentials are read when it is called', async () => {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
     { name: 'c', server: await plainServer(), skipTLSVerify: true },
@@ -157,7 +157,7 @@ test('credentials are there when the question is asked', async () => {
   expect(sent).toEqual([]);
 });
 
-test('a request that is sent once more asks once more', async () => {
+test('it is called again for a repeated request', async () => {
   let requests = 0;
   const server = await serve((request, response) => {
     if (++requests === 2) request.socket.destroy();
@@ -174,7 +174,7 @@ test('a request that is sent once more asks once more', async () => {
   expect([own.asked, requests]).toEqual([3, 3]);
 });
 
-test('a transport with a rate limit asks after the wait, whatever is below it', async () => {
+test('a transport with a rate limit calls it after the wait', async () => {
   const clock = new FakeClock();
   const inner: Transport = {
     async request({ path }) {
@@ -194,7 +194,7 @@ test('a transport with a rate limit asks after the wait, whatever is below it', 
   expect(sent).toEqual(['/x']);
 });
 
-test.each(['fakeTransport', 'ApiServer'])('%s asks too', async (which) => {
+test.each(['fakeTransport', 'ApiServer'])('%s calls it too', async (which) => {
   const path = '/api/v1/namespaces/default/configmaps';
   const body = JSON.stringify({ metadata: { name: 'a' } });
   const transport =

@@ -1,4 +1,4 @@
-/** The chunks of a body as a reader gets them: by waiting, or without where they are there. */
+/** The chunks of a body as a reader gets them: awaited, or synchronously if they have arrived. */
 import { Readable } from 'node:stream';
 import { TransportError } from 'capstan/cache';
 import { expect, test } from 'vitest';
@@ -9,7 +9,7 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (chunk: Uint8Array | undefined): string | undefined =>
   chunk === undefined ? undefined : new TextDecoder().decode(chunk);
 
-/** A body whose bytes come when the test says so. */
+/** A body whose bytes arrive when the test says so. */
 function body({ signal, transient = false }: { signal?: AbortSignal; transient?: boolean } = {}) {
   const stream = new Readable({ read: () => undefined });
   let cuts = 0;
@@ -38,7 +38,7 @@ async function drained(chunks: Chunks): Promise<string> {
   return all;
 }
 
-test('what has arrived is taken without waiting, in order, and the rest is waited for', async () => {
+test('arrived chunks are taken without waiting, in order', async () => {
   const { stream, chunks, counted } = body();
   const first = chunks.next();
   for (const text of ['a', 'b', 'c']) stream.push(bytes(text));
@@ -57,7 +57,7 @@ test('what has arrived is taken without waiting, in order, and the rest is waite
   expect(counted()).toBe(4);
 });
 
-test('several who wait are answered in their order, those of the end too', async () => {
+test('several waiting reads are answered in order, also by the end', async () => {
   const { stream, chunks } = body();
   const asked = [chunks.next(), chunks.next(), chunks.next(), chunks.next()];
   stream.push(bytes('a'));
@@ -72,7 +72,7 @@ test('several who wait are answered in their order, those of the end too', async
   ]);
 });
 
-test('a reader that is busy holds up the sender, and nothing is lost by it', async () => {
+test('a busy reader pauses the sender, and loses nothing', async () => {
   const { stream, chunks, counted } = body();
   const sent = 64;
   let refused = 0;
@@ -81,7 +81,7 @@ test('a reader that is busy holds up the sender, and nothing is lost by it', asy
     await macrotask();
   }
   stream.push(null);
-  // four of them wait here, the others in the stream, which has said that it is full
+  // four of them wait here, the others in the stream, which has reported that it is full
   expect(counted()).toBe(65_536);
   expect(refused).toBeGreaterThan(sent / 2);
   const seen: number[] = [];
@@ -92,7 +92,7 @@ test('a reader that is busy holds up the sender, and nothing is lost by it', asy
   expect(seen).toEqual(Array.from({ length: sent }, (_, i) => i));
 });
 
-test('what came before the connection was lost is handed out before that is told, once', async () => {
+test('bytes that arrived before a lost connection are returned before the error', async () => {
   const { stream, chunks } = body();
   stream.push(bytes('a'));
   await macrotask();
@@ -106,7 +106,7 @@ test('what came before the connection was lost is handed out before that is told
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
 });
 
-test('after the signal nothing is handed out any more', async () => {
+test('after the signal nothing is returned', async () => {
   const abort = new AbortController();
   const { stream, chunks } = body({ signal: abort.signal });
   stream.push(bytes('a'));
@@ -117,7 +117,7 @@ test('after the signal nothing is handed out any more', async () => {
   expect(await drained(chunks)).toBe('');
 });
 
-test('leaving cuts the exchange, unless it has come to its end', async () => {
+test('leaving early cuts the exchange, unless it has ended', async () => {
   const left = body();
   left.stream.push(bytes('a'));
   await left.chunks.return();
@@ -128,12 +128,12 @@ test('leaving cuts the exchange, unless it has come to its end', async () => {
   ended.stream.push(bytes('a'));
   ended.stream.push(null);
   await macrotask();
-  await ended.chunks.return(); // before it was read, too: nothing is in the way of the next request
+  await ended.chunks.return(); // also before it was read: the next request can use the connection
   expect(ended.cuts()).toBe(0);
 });
 
 test.each([true, false])(
-  'a chunk is good until the next one is asked for, by either way: transient %s',
+  'a chunk is valid until the next read, sync or async: transient %s',
   async (transient) => {
     const { stream, chunks } = body({ transient });
     for (const text of ['a', 'b', 'c']) stream.push(bytes(text));

@@ -1,6 +1,6 @@
 /**
- * What client-node keeps of credentials, and what it makes of readings that go wrong: renewed after
- * a 401, refused where nothing can be read of them.
+ * Credentials that client-node keeps, and failures to read them: renewed after a 401, and errors if
+ * none can be read.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -62,7 +62,7 @@ async function guarded(valid: string) {
   return { url, state };
 }
 
-/** What handleError is told. */
+/** The reports to handleError. */
 function toldErrors(): string[] {
   const told: string[] = [];
   const before = setErrorHandler((error, what) =>
@@ -72,12 +72,15 @@ function toldErrors(): string[] {
   return told;
 }
 
-/** An exec plugin that counts its runs, and says what `script` does of the count `n`. */
+/** An exec plugin that counts its runs, and runs `script` with the count `n`. */
 async function plugin(script: string) {
   const count = join(await folder(), 'count');
   writeFileSync(count, '0');
-  const code = `const fs = require('node:fs'); const n = Number(fs.readFileSync('${count}', 'utf8')) + 1;
-    fs.writeFileSync('${count}', String(n)); const say = (x) => console.log(JSON.stringify(x)); ${script}`;
+  const code = `const fs = require('node:fs');
+    const n = Number(fs.readFileSync('${count}', 'utf8')) + 1;
+    fs.writeFileSync('${count}', String(n));
+    const say = (x) => console.log(JSON.stringify(x));
+    ${script}`;
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     command: process.execPath,
@@ -86,8 +89,8 @@ async function plugin(script: string) {
   return { exec, runs: () => Number(readFileSync(count, 'utf8')) };
 }
 
-// An exec credential without expirationTimestamp was kept for ever, also when the server had
-// stopped taking it.
+// An exec credential without expirationTimestamp was kept for ever, although the server rejected
+// it.
 test('after a 401 an exec plugin is run again, once a second at most', async () => {
   const { url, state } = await guarded('run-1');
   const { exec, runs } = await plugin(`say({ status: { token: 'run-' + n } })`);
@@ -95,7 +98,7 @@ test('after a 401 an exec plugin is run again, once a second at most', async () 
   const transport = transportOf(configFor(url, { exec }), { clock });
   for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 Bearer run-1');
   state.valid = 'run-2';
-  // They were sent before the credential was renewed: all of them together ask for one renewal.
+  // They were sent before the credential was renewed: together they cause one renewal.
   expect(await Promise.all([ask(transport), ask(transport)])).toEqual(
     Array(2).fill('401 Bearer run-1'),
   );
@@ -108,9 +111,9 @@ test('after a 401 an exec plugin is run again, once a second at most', async () 
   expect(runs()).toBe(3);
 });
 
-// For up to a minute a rotated token of a ServiceAccount was not looked at, although the server
-// refused the former one.
-test('after a 401 the file of a token is read again', async () => {
+// For up to a minute a rotated ServiceAccount token was not read, although the server rejected the
+// old one.
+test('after a 401 the token file is read again', async () => {
   const { url, state } = await guarded('first');
   const tokenFile = join(await folder(), 'token');
   writeFileSync(tokenFile, 'first\n');
@@ -124,7 +127,7 @@ test('after a 401 the file of a token is read again', async () => {
   expect(await ask(transport)).toBe('200 Bearer second');
 });
 
-test('a KubeConfig without the fields that this needs, or with others of their names, is asked as before', async () => {
+test('a KubeConfig with other or no internal fields works as before', async () => {
   const { url } = await guarded('nobody');
   const none = { getCurrentCluster: () => clusterAt(url), getCurrentUser: () => ({ name: 'u' }) };
   const inside: object[] = [
@@ -140,9 +143,9 @@ test('a KubeConfig without the fields that this needs, or with others of their n
   }
 });
 
-// Fails where an upgrade of client-node renames what kept.ts reaches into: the tests above then
-// tell what is lost.
-test('client-node keeps what it read where it is looked for', () => {
+// Fails if an upgrade of client-node renames the fields that auth-cache.ts uses: the tests above
+// show the effect.
+test('client-node keeps credentials in the expected fields', () => {
   const { authenticators, agentCache } = new KubeConfig() as unknown as {
     authenticators: object[];
     agentCache: unknown;
@@ -156,9 +159,9 @@ test('client-node keeps what it read where it is looked for', () => {
   ]);
 });
 
-// A request after setCurrentContext went to the cluster of before, with its credentials, while
-// those were still being read: a DELETE, say.
-test('requests share a reading only of the context in which they start', async () => {
+// During a read of credentials, a request after setCurrentContext went to the former cluster with
+// its credentials: a DELETE, for example.
+test('requests share a read only within the context in which they start', async () => {
   const servers = await Promise.all(
     ['a', 'b'].map((name) => start((_, response) => response.end(name))),
   );
@@ -185,15 +188,15 @@ test('requests share a reading only of the context in which they start', async (
   config.setCurrentContext('b');
   const second = [ask(transport), ask(transport)];
   expect(await Promise.all(second)).toEqual(['200 b', '200 b']);
-  await clock.run(60_000); // those who wait ask again, which is given the time to be answered
+  await clock.run(60_000); // the waiting requests read again, and get time for it
   expect(await ask(transport)).toBe('200 b');
   slow.resolve();
   expect(await Promise.all(first)).toEqual(['200 a', '200 a']);
   expect(readings).toBe(3);
 });
 
-// {} was kept for ever and failed in client-node's words ("Cannot read properties of undefined"),
-// null and an empty status went on as anonymous requests.
+// {} was kept for ever and failed with "Cannot read properties of undefined"; with null and an
+// empty status requests were sent without credentials.
 test.each([
   [{}, 'answered without "status"'],
   [null, 'answered without "status"'],
@@ -209,7 +212,7 @@ test.each([
   ],
   [{ status: { clientKeyData: 'y' } }, 'answered without "status.clientCertificateData"'],
 ])(
-  'a plugin that answers %j says no credential: it is run again for the next request',
+  'a plugin that answers %j has no credential: the next request runs it again',
   async (answer, message) => {
     const { url } = await guarded('run-2');
     const { exec } = await plugin(
@@ -226,9 +229,9 @@ test.each([
   },
 );
 
-// The message ended with a colon, where a plugin ended with code 3 and without a word. An expired
-// answer before it is none that is wrong.
-test('a plugin that fails is quoted, and one that says nothing is said to have failed', async () => {
+// The message ended with a colon if a plugin exited with 3 and no output. An earlier expired answer
+// is not the error.
+test('the error quotes a failed plugin, or says that it has failed', async () => {
   const { url } = await guarded('run-1');
   const status = `{ token: 'run-' + n, expirationTimestamp: '2001-01-01T00:00:00Z' }`;
   const script =
@@ -243,9 +246,8 @@ test('a plugin that fails is quoted, and one that says nothing is said to have f
   );
 });
 
-// Without a token in it the file made the requests of a minute anonymous ones; without the file
-// each of them failed.
-test('while the file of a token is empty or missing the former token is used, and that is told once', async () => {
+// An empty file made the requests of a minute anonymous; without the file each of them failed.
+test('while a token file is empty or missing the former token is used', async () => {
   const { url, state } = await guarded('first');
   const tokenFile = join(await folder(), 'token');
   const clock = new FakeClock();
@@ -265,7 +267,7 @@ test('while the file of a token is empty or missing the former token is used, an
   state.valid = 'second'; // from now on it is read for each request
   writeFileSync(tokenFile, '');
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
-  // Nor does another transport of the KubeConfig take it for somebody else's.
+  // Another transport of the KubeConfig does not take it for another user's.
   expect(await ask(transportOf(config, { clock }))).toBe('401 Bearer first');
   expect(told.splice(1)).toHaveLength(1);
   rmSync(tokenFile);
@@ -279,9 +281,9 @@ test('while the file of a token is empty or missing the former token is used, an
   expect(await ask(transport)).toBe('200 Bearer second');
 });
 
-// client-node keeps one token for all users: that of the former context went to the cluster of the
-// next one.
-test('the token of one user is never sent for another one', async () => {
+// client-node keeps one token for all users: that of the former context was sent to the next
+// cluster.
+test('the token of one user is never sent for another', async () => {
   const { url } = await guarded('nobody');
   const path = await folder();
   const users = ['a', 'b', 'none'].map((name) => {
@@ -300,9 +302,9 @@ test('the token of one user is never sent for another one', async () => {
   await expect(ask(transport)).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
 });
 
-// client-node keeps what a plugin said by the user's name alone, and the user of another kubeconfig
-// that is loaded is often called the same: the token of the former cluster went to the next one.
-test('what a plugin said for one user is never sent for another of the same name', async () => {
+// client-node keeps a plugin's answer by the user's name alone, and a kubeconfig that is loaded
+// later often has the same name: the token of the former cluster was sent to the next one.
+test("a plugin's credential is never sent for another user of the same name", async () => {
   const servers = await Promise.all(
     ['a', 'b'].map((name) =>
       start(({ headers }, response) => response.end(`${name} was sent ${headers.authorization}`)),
@@ -326,7 +328,7 @@ test('what a plugin said for one user is never sent for another of the same name
   for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 a was sent Bearer a2');
 });
 
-test('what a plugin said to client-node alone is not sent for another user of the same name', async () => {
+test("a credential of client-node's own read is not sent for such a user", async () => {
   const { url } = await start(({ headers }, response) =>
     response.end(String(headers.authorization)),
   );
@@ -339,7 +341,7 @@ test('what a plugin said to client-node alone is not sent for another user of th
   expect(await ask(transportOf(config))).toBe('200 Bearer b');
 });
 
-/** Who the client certificate is of, over HTTP/2 and HTTP/1.1. */
+/** The subject of the client certificate, over HTTP/2 and HTTP/1.1. */
 async function mutual() {
   const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true, allowHTTP1: true };
   return start(
@@ -349,10 +351,9 @@ async function mutual() {
   );
 }
 
-// Between the two writes of a renewal every request failed, as one that the server had refused;
-// also on connections that were there.
+// Between the two writes of a renewal every request failed as refused, also on open connections.
 test.each(['auto', false] as const)(
-  'a certificate that does not fit its key leaves the former pair in use (http2: %s)',
+  'a certificate that does not match its key leaves the former pair in use (http2: %s)',
   async (http2) => {
     const [alice, bob] = await Promise.all([certificate(ca, 'alice'), certificate(ca, 'bob')]);
     const { url, sockets } = await mutual();
@@ -383,14 +384,14 @@ test.each(['auto', false] as const)(
   },
 );
 
-// A program that renews them by deleting and writing lost all requests in between, the renewal of
-// the own lease among them; a CA of which nothing was written yet closed the connections too.
+// A program that renews files by deleting and writing failed all requests in between, including the
+// renewal of its lease; an empty CA file closed the connections too.
 test.each([
   ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
   ['the key is missing', 'key.pem', undefined, /: ENOENT/],
   ['the CA is missing', 'ca.pem', undefined, /: ENOENT/],
   ['the CA is empty', 'ca.pem', '', /: "certificate-authority" expected a certificate in PEM/],
-])('while %s the former ones are used, and that is told once', async (_, name, left, why) => {
+])('while %s the former ones are used, which is reported once', async (_, name, left, why) => {
   const alice = await certificate(ca, 'alice');
   const { url, sockets } = await mutual();
   const path = await folder();
@@ -432,8 +433,8 @@ test.each([
   expect([told.length, sockets.length]).toEqual([1, 1]);
 });
 
-// It was the request that was blamed, as an invalid argument.
-test('a token that no header can hold is a fault of the credentials, and is not quoted', async () => {
+// The error blamed the request, as an invalid argument.
+test('a token that no header can hold is a credential error, not quoted', async () => {
   const { url } = await guarded('run-2');
   const { exec } = await plugin(`say({ status: { token: n === 1 ? 'secret\\nword' : 'run-2' } })`);
   const transport = transportOf(configFor(url, { exec }));
@@ -446,8 +447,8 @@ test('a token that no header can hold is a fault of the credentials, and is not 
   expect(await ask(transport)).toBe('200 Bearer run-2');
 });
 
-// Several values were joined by a comma, which made one group of them; a name beyond ASCII was
-// refused by node, or came in Latin-1.
+// Several values were joined by a comma, as one group; a name beyond ASCII was rejected by Node, or
+// arrived in Latin-1.
 test.each(['auto', false] as const)(
   'impersonation has several groups, and names in UTF-8 (http2: %s)',
   async (http2) => {
@@ -471,10 +472,10 @@ test.each(['auto', false] as const)(
   },
 );
 
-// close() went by those who waited for a plugin that hung, and so did requests after it; and all
-// that came later waited for the same plugin. Then these had another one, but not those who had
-// come before them: informers waited for minutes, and nobody was told what for.
-test('a reading that hangs is shared for 30 s, and told of; close() ends the wait for it', async () => {
+// close() did not end the wait for a hanging plugin, nor did requests after it, and all later
+// requests waited for it. Then later requests got another plugin, but not the earlier ones:
+// informers waited for minutes without a report.
+test('a hanging read is shared for 30 s and reported; close() ends the wait', async () => {
   const { url } = await guarded('late');
   const told = toldErrors();
   const clock = new FakeClock();
@@ -506,7 +507,7 @@ test('a reading that hangs is shared for 30 s, and told of; close() ends the wai
   expect(readings).toBe(3);
 });
 
-/** Requests whose credentials are read when, and as, the test says. */
+/** Requests whose credentials are read when and as the test says. */
 async function slow() {
   const { url } = await guarded('nobody');
   toldErrors();
@@ -530,9 +531,9 @@ async function slow() {
   return { clock, readings, request, states };
 }
 
-// It was the second reading, that no request needed, whose failure the request had: somebody was
-// still logging in for the first one.
-test('a request is rejected when no reading for it is left, with the last failure', async () => {
+// The request got the failure of the second read, which no request needed, while a user was still
+// logging in for the first one.
+test('a request is rejected when its last read has failed, with that failure', async () => {
   const { clock, readings, request, states } = await slow();
   const first = request();
   await clock.run(31_000);
@@ -552,8 +553,8 @@ test('a request is rejected when no reading for it is left, with the last failur
   expect(readings).toHaveLength(4);
 });
 
-// Who came after the second reading had begun waited for that one alone, also with the answer of
-// the first there.
+// Requests after the start of the second read waited for that one alone, even when the first was
+// answered.
 test('the first answer resolves all waiting requests, and later answers none', async () => {
   const { clock, readings, request } = await slow();
   const waiting = [request()];
@@ -569,8 +570,8 @@ test('the first answer resolves all waiting requests, and later answers none', a
   expect(await later).toBe('401 third');
 });
 
-// A request that waited for ten minutes started a plugin each thirty seconds, none of which ended.
-test('two readings hang at most', async () => {
+// A request that waited for ten minutes started a plugin every thirty seconds, none of which ended.
+test('at most two reads hang', async () => {
   const { clock, readings, request, states } = await slow();
   request();
   for (let i = 0; i < 60; i++) await clock.run(10_000);

@@ -1,7 +1,7 @@
 /**
- * Compressed answers, though identity was asked for. kube-apiserver (1.37) ends a gzip member at
- * each flush of a compressed watch, and readers that stop after the first member lose every event
- * after it in silence.
+ * Compressed answers although identity was requested. kube-apiserver (1.37) ends a gzip member at
+ * each flush of a compressed watch, and readers that stop after the first member silently lose
+ * every later event.
  */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { type Transport, TransportError } from 'capstan/cache';
@@ -61,7 +61,7 @@ const get = (transport: Transport, signal?: AbortSignal) =>
   transport.request({ method: 'GET', path: '/', signal });
 
 describe.each(Object.entries(versions))('over %s', (_, start) => {
-  test('gzip of several members is read to its end, wherever the network cuts it', async () => {
+  test('gzip with several members is read to its end, wherever the network cuts it', async () => {
     const bytes = Buffer.concat(members);
     for (let cut = 1; cut < bytes.length; cut++) {
       const transport = await start((_, answer) => {
@@ -75,7 +75,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     }
   });
 
-  test('each member of a watch arrives as it is flushed', async () => {
+  test('each member of a watch arrives when it is flushed', async () => {
     const flush: ((bytes: Uint8Array) => void)[] = [];
     const transport = await start((_, answer) => {
       answer.writeHead(200, { 'content-encoding': 'gzip' });
@@ -93,7 +93,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     expect(await next).toMatchObject({ kind: 'aborted' });
   });
 
-  test('an encoding that was not requested and is not gzip is an error that names it', async () => {
+  test('another encoding than gzip is an error that names it', async () => {
     const transport = await start((_, answer) => {
       answer.writeHead(200, { 'content-encoding': 'br' });
       answer.write(brotliCompressSync('{}'));
@@ -105,7 +105,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     });
   });
 
-  test('gzip that is broken, and gzip that ends too early, are errors and no end', async () => {
+  test('corrupt or truncated gzip is an error, not an end', async () => {
     for (const bytes of [Buffer.from('{"type":"ADDED"}\n'), members[0]!.subarray(0, -4)]) {
       const transport = await start((_, answer) => {
         answer.writeHead(200, { 'content-encoding': 'gzip' });
@@ -120,7 +120,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     }
   });
 
-  test('a connection that is lost between two members is a reset, and a reader that leaves frees it', async () => {
+  test('a connection lost between two members is a reset', async () => {
     const closed = Promise.withResolvers<void>();
     const transport = await start((request, answer) => {
       (request as { once(event: 'close', run: () => void): void }).once('close', closed.resolve);
@@ -138,9 +138,9 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
   });
 });
 
-test('an abort between a compressed answer and its first read ends the exchange, and nothing else', async () => {
-  // Story: the failure of the body went to a decompressor that nobody listened to yet, which ended
-  // the process.
+test('an abort before the first read of a compressed answer ends the exchange', async () => {
+  // Story: the error of the body was emitted on a decompressor without a listener, which ended the
+  // process.
   const uncaught: unknown[] = [];
   const others = process.listeners('uncaughtException');
   process.removeAllListeners('uncaughtException');

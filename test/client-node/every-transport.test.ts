@@ -1,4 +1,7 @@
-/** What every transport to a server does alike: over fetch, HTTP/1.1, HTTP/2 and by kubeconfig. */
+/**
+ * The common behaviour of all transports to a server: over fetch, HTTP/1.1, HTTP/2 and by
+ * kubeconfig.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -21,7 +24,7 @@ import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-fixtu
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 interface Options {
   headers?: Record<string, string>;
-  /** Of the server's address: `user:password`. */
+  /** `user:password` of the server's address. */
   user?: string;
 }
 
@@ -94,8 +97,8 @@ const ConfigMap = defineResource<ReturnType<typeof configMap>>()({
 const key = { namespace: 'default', name: 'a' };
 
 describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
-  // fetch followed them: an update reached another host with the Secret in its body, and a create
-  // that had become a GET was reported as done.
+  // fetch followed redirects: an update with a Secret was sent to another host, and a create that
+  // had become a GET was reported as done.
   test.each([301, 302, 303, 304, 307, 308])('follows no redirect: %i is an error', async (code) => {
     let others = 0;
     const other = await plain((_, response) => {
@@ -133,7 +136,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     expect(others).toBe(0);
   });
 
-  test('sends user and password of the server address as Basic, and its headers first', async () => {
+  test('sends user and password of the address as Basic authorization', async () => {
     const echo: Listener = (request, response) => response.end(request.headers.authorization);
     const get = async (options: Options) => {
       const transport = await transportTo(echo, options);
@@ -145,9 +148,9 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     expect(await get({ user: 'jane:x', headers: { Authorization: 'Bearer t' } })).toBe('Bearer t');
   });
 
-  // The error of a header that HTTP does not allow is Node's or undici's, which shows the value.
+  // The error of a header that HTTP does not allow is Node's or undici's, which quotes the value.
   test.each(['\n', '\r\n', '\0', '\u007f', '\u2028', '\nand a second line'])(
-    'refuses a token with %j, and does not show it',
+    'rejects a token with %j, without quoting it',
     async (after) => {
       const secret = `very-secret${after}`;
       let requests = 0;
@@ -172,7 +175,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     },
   );
 
-  test('awaits the text of a failure for a bounded time', async () => {
+  test('waits for the body of an error answer for a limited time', async () => {
     const transport = await transportTo((_, response) => {
       response.writeHead(500, { 'content-type': 'application/json' });
       response.write(JSON.stringify({ kind: 'Status', code: 500, message: 'out of order' }));
@@ -202,8 +205,8 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     });
   });
 
-  // An answer without an end filled the memory until the process was gone.
-  test('reads no answer that is too long, and ends its connection', async () => {
+  // An endless answer filled the memory until the process ended.
+  test('rejects an answer that is too long, and closes its connection', async () => {
     let ended = Promise.withResolvers<void>();
     let chunk = JSON.stringify({
       kind: 'ConfigMapList',
@@ -247,7 +250,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     }
   });
 
-  test('reads nothing of an answer whose length says that it is too long', async () => {
+  test('reads nothing of an answer whose Content-Length is too long', async () => {
     const spaces = ' '.repeat(2000);
     const transport = await transportTo((_, response) =>
       response.writeHead(200, { 'content-length': spaces.length }).end(spaces),
@@ -267,7 +270,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     ['a name that is none', { 'authorization: secret': '' }],
     ['an empty name', { '': 'secret' }],
     ['null', null],
-  ])('refuses %s as headers of a request', async (_what, headers) => {
+  ])('rejects %s as headers of a request', async (_what, headers) => {
     const transport = await transportTo((_, response) => response.end());
     const asked = transport.request({ method: 'GET', path: '/', headers: headers as never });
     const error = await asked.catch((e: unknown) => e);
@@ -288,7 +291,7 @@ describe.each([
     ['https://host/#secret', 'without "?" and "#"'],
     ['https://jane:secret%zz@host', '%25'],
     ['https://ja%3Ane:secret@host', 'without ":"'],
-  ])('refuses the address %s without its password', (server, why) => {
+  ])('rejects the address %s without quoting its password', (server, why) => {
     let error: unknown;
     try {
       make(server);
@@ -302,20 +305,17 @@ describe.each([
     expect(inspect(error)).not.toMatch(/secret|se#cret/);
   });
 
-  test.each(['Bearer secret', null, 7])(
-    'refuses %j as options, and does not show it',
-    (options) => {
-      expect(() => make('http://host', options as never)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARGUMENT',
-          message: expect.not.stringContaining('secret'),
-        }),
-      );
-    },
-  );
+  test.each(['Bearer secret', null, 7])('rejects %j as options, without quoting it', (options) => {
+    expect(() => make('http://host', options as never)).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.not.stringContaining('secret'),
+      }),
+    );
+  });
 
   test.each([[['a', 'b']], ['Bearer secret'], [new Map()], [{ a: 1 }], [{ 'a b': 'secret' }]])(
-    'refuses %s as headers',
+    'rejects %s as headers',
     (headers) => {
       expect(() => make('http://host', { headers: headers as never })).toThrow(
         expect.objectContaining({
@@ -328,8 +328,8 @@ describe.each([
 });
 
 describe('fetch functions that hide redirects', () => {
-  // A browser gives no status of a redirect that it does not follow.
-  test('are an error where the answer is opaque', async () => {
+  // A browser does not show the status of a redirect that it does not follow.
+  test('are an error if the answer is opaque', async () => {
     const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null };
     const transport = fetchTransport('http://host', { fetch: async () => opaque as never });
     await expect(transport.request({ method: 'GET', path: '/' })).rejects.toMatchObject({
@@ -338,7 +338,7 @@ describe('fetch functions that hide redirects', () => {
     });
   });
 
-  test('are an error where they followed one', async () => {
+  test('are an error if they followed one', async () => {
     const other = await plain((_, response) => response.end('{}'));
     const server = await plain((_, response) => response.writeHead(302, { location: other }).end());
     const transport = fetchTransport(server, {

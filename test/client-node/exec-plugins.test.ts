@@ -1,7 +1,7 @@
 /**
- * Exec plugins that fail, in every way: the error names the command, has what it wrote to stderr
- * and the hint of the kubeconfig, and nothing of what it wrote to stdout, which may be a token. Of
- * a plugin that ended with a code only its stderr was told, of others "spawn … ENOENT" or nothing.
+ * Failures of exec plugins: the error names the command, has its stderr and the install hint of the
+ * kubeconfig, and nothing of its stdout, which may be a token. Of a plugin that exited with a code
+ * only its stderr was reported, of others "spawn … ENOENT" or nothing.
  */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -114,7 +114,7 @@ test.each(ENDS)('a plugin that %s', async (_what, lines, why) => {
   expect(`${message}${inspect(rest)}`).not.toContain('secret');
 });
 
-test('a plugin that is not there, and one that may not be run', async () => {
+test('a plugin that is missing, and one without execute permission', async () => {
   const { message } = await failureOf(execOf('/nowhere/cluster-login'));
   expect(message).toMatch(
     /the exec plugin "\/nowhere\/cluster-login" was not found; its install hint: see https:/,
@@ -130,14 +130,14 @@ test('a plugin of an authProvider is named too', async () => {
   expect(message).toMatch(/cluster-login" ended with code 1: no; its install hint: see/);
 });
 
-test('of a long stderr the end is told', async () => {
+test('the end of a long stderr is quoted', async () => {
   const command = await plugin('seq 1 100000 >&2; echo last >&2; exit 1');
   const { message } = await failureOf(execOf(command));
   expect(message).toContain('100000\nlast');
   expect(message.length).toBeLessThan(3000);
 });
 
-test('an expired credential that the server takes is used', async () => {
+test('an expired credential that the server accepts is used', async () => {
   const more = { token: 'ok', expirationTimestamp: '2001-01-01T00:00:00Z' };
   const transport = await transportFor(execOf(await plugin(credential({}, more))));
   const { status, body } = await transport.request({ method: 'GET', path: '/' });
@@ -152,8 +152,8 @@ const ConfigMap = defineResource<KubeObject>()({
   namespaced: true,
 });
 
-// Of a plugin that hung a request said after 90 s that the server was silent.
-test('a plugin that hangs is named by the requests that give up on it', async () => {
+// With a hanging plugin a request failed after 90 s saying that the server was silent.
+test('the error of a request that gives up names the hanging plugin', async () => {
   const clock = new FakeClock();
   const told: string[] = [];
   const before = setErrorHandler((error) => told.push((error as Error).message));

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 servers over TLS on loopback, and a TCP proxy that can stop forwarding as a NAT that
- * forgot a connection does.
+ * HTTP/2 servers over TLS on loopback, and a TCP proxy that can stop forwarding, like a NAT that
+ * forgot a connection.
  */
 import { once } from 'node:events';
 import {
@@ -16,12 +16,9 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface H2Server {
   server: Http2SecureServer;
   url: string;
-  /** Every session the server ever accepted, in order. */
+  /** All sessions that the server accepted, in order. */
   sessions: ServerHttp2Session[];
-  /**
-   * The TCP connections under them: TLS and HTTP/2 notice their end as they would that of a
-   * network's.
-   */
+  /** Their TCP connections: destroying one looks like a network failure to TLS and HTTP/2. */
   sockets: Socket[];
   stop(): Promise<void>;
 }
@@ -65,7 +62,7 @@ export interface FreezingProxy {
   port: number;
   /**
    * From now on no byte passes, in either direction, and nothing is closed: on all connections, or
-   * on those that are there and no others.
+   * only on the existing ones.
    */
   freeze(which?: 'all' | 'present'): void;
   stop(): Promise<void>;
@@ -73,7 +70,7 @@ export interface FreezingProxy {
 
 export async function freezingProxy(target: string): Promise<FreezingProxy> {
   const pairs: [Socket, Socket][] = [];
-  let frozen = 0; // how many of the pairs, from the first
+  let frozen = 0; // the number of silent pairs, from the first
   const proxy = createServer((client) => {
     const upstream = connect(Number(new URL(target).port), '127.0.0.1');
     const number = pairs.push([client, upstream]);

@@ -36,7 +36,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
 }
 
 describe('a request', () => {
-  test('carries method, path, query, headers and body, and the answer carries status, headers and bytes', async () => {
+  test('carries all parts of a request and its answer', async () => {
     const { transport } = await start(async (request, response) => {
       const { method, url, headers } = request;
       response.writeHead(201, { 'content-type': 'application/json', 'X-Two': ['a', 'b'] });
@@ -64,7 +64,7 @@ describe('a request', () => {
     });
   });
 
-  test('of the method DELETE sends its body whole, as bytes or as text', async () => {
+  test('with the method DELETE sends its whole body, as bytes or as text', async () => {
     const { transport } = await start(async (request, response) =>
       response.end(await bodyOf(request)),
     );
@@ -77,7 +77,7 @@ describe('a request', () => {
     }
   });
 
-  test('keeps the path prefix of the server, and its own headers win whatever their case', async () => {
+  test('keeps the path prefix of the server; its own headers win in any case', async () => {
     const { server } = await start((request, response) => {
       response.end(`${request.url} ${request.headers.authorization} ${request.headers['x-more']}`);
     });
@@ -103,7 +103,7 @@ describe('a request', () => {
     }
   });
 
-  test('that HTTP does not allow is an INVALID_ARGUMENT, and so is a server that is no http(s) URL', async () => {
+  test('that HTTP does not allow, or to no http(s) URL, is INVALID_ARGUMENT', async () => {
     const transport = httpTransport('http://127.0.0.1:1');
     open.push(transport);
     await expect(get(transport, 'version')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -130,13 +130,13 @@ describe('a request', () => {
 });
 
 describe('the pool', () => {
-  test('serves many requests in a row with one connection', async () => {
+  test('sends many requests in a row over one connection', async () => {
     const { server, transport } = await start((_, response) => response.end('x'.repeat(100)));
     for (let i = 0; i < 50; i++) await text((await get(transport)).body);
     expect(server.sockets).toHaveLength(1);
   });
 
-  test('opens a second connection while the first one carries a watch', async () => {
+  test('opens a second connection while the first one has a watch', async () => {
     const { server, transport } = await start((request, response) => {
       if (request.url === '/watch') response.write('first\n');
       else response.end('get');
@@ -157,7 +157,7 @@ describe('the pool', () => {
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 
-  test('closes idle and open connections, and takes no more requests', async () => {
+  test('closes idle and open connections, and accepts no more requests', async () => {
     const { server, transport } = await start((request, response) => {
       if (request.url === '/watch') response.write('first\n');
       else response.end();
@@ -177,16 +177,16 @@ describe('the pool', () => {
     await transport.close?.();
   });
 
-  test('closes although an answer that arrived whole was never read', async () => {
+  test('closes although a complete answer was never read', async () => {
     const { transport } = await start((_, response) => response.end('all of it'));
     const answer = await get(transport);
     await transport.close?.();
-    // What had come by then is there to be read, as a whole or not at all.
+    // The bytes that have arrived can be read, all or none.
     const read = await text(answer.body).catch((error: TransportError) => error.kind);
     expect(['all of it', 'reset']).toContain(read);
   });
 
-  test('ends a request that still waits for its answer when it closes', async () => {
+  test('ends a request that waits for its answer when it closes', async () => {
     const waiting = Promise.withResolvers<void>();
     const { transport } = await start(() => waiting.resolve());
     const request = kindOf(get(transport));
@@ -196,8 +196,8 @@ describe('the pool', () => {
   });
 });
 
-test('a closed transport does not send a request again because its re-used connection was cut by the closing', async () => {
-  // Story: to node a connection that close() destroys looks like one that the server had closed.
+test('a closed transport does not repeat a request that the closing cut', async () => {
+  // Story: to Node a connection that close() destroys looks like one that the server closed.
   const waiting = Promise.withResolvers<void>();
   let requests = 0;
   const { transport } = await start((_, response) => {
@@ -213,7 +213,7 @@ test('a closed transport does not send a request again because its re-used conne
 });
 
 describe('a connection that fails', () => {
-  test('is refused when no server listens and when the name does not resolve', async () => {
+  test('is refused if no server listens or the name does not resolve', async () => {
     const { server, transport } = await start(() => undefined);
     await server.stop();
     open.splice(0);
@@ -221,7 +221,7 @@ describe('a connection that fails', () => {
     expect(await kindOf(get(httpTransport('http://name.invalid')))).toBe('refused');
   });
 
-  test('is reset when it ends before the answer, by a FIN or by a RST', async () => {
+  test('is reset if it ends before the answer, by a FIN or by a RST', async () => {
     let end = (socket: Socket): unknown => socket.end();
     const { transport } = await start((request) => end(request.socket));
     expect(await kindOf(get(transport))).toBe('reset');
@@ -229,7 +229,7 @@ describe('a connection that fails', () => {
     expect(await kindOf(get(transport))).toBe('reset');
   });
 
-  test('is unknown when the answer is not HTTP', async () => {
+  test('is unknown if the answer is not HTTP', async () => {
     const server = createServer((socket) =>
       socket.on('error', () => undefined).end('SSH-2.0-OpenSSH_9.9\r\n'),
     );
@@ -241,7 +241,7 @@ describe('a connection that fails', () => {
     server.close();
   });
 
-  test('in the middle of a body throws reset and never ends cleanly, by length or by chunks', async () => {
+  test('in the middle of a body is a reset, by length or by chunks', async () => {
     for (const headers of [{ 'content-length': '100' }, { 'transfer-encoding': 'chunked' }]) {
       for (const end of [
         (socket: Socket) => socket.end(),
@@ -259,7 +259,7 @@ describe('a connection that fails', () => {
     }
   });
 
-  test('before the body is read still reaches a late reader', async () => {
+  test('before the body is read is still reported to a late reader', async () => {
     const cut = Promise.withResolvers<void>();
     const { transport } = await start(async (request, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('x');
@@ -277,8 +277,8 @@ describe('a connection that fails', () => {
 
 describe('a re-used connection that the server closed', () => {
   /**
-   * Answers the first request on each connection, then resets the connection at the next one, as an
-   * idle time-out does.
+   * Answers the first request on each connection, then resets it at the next one, as after an idle
+   * time-out.
    */
   const closesWhenReused = () => {
     const used = new WeakSet<Socket>();
@@ -296,9 +296,8 @@ describe('a re-used connection that the server closed', () => {
     expect(server.sockets).toHaveLength(2);
   });
 
-  test('costs no more than that when every idle connection was closed, as after a restart of the server', async () => {
-    // Story: a second try that takes another connection from the pool meets the next dead one, and
-    // gives up.
+  test('costs one more connection even if every idle one was closed', async () => {
+    // Story: a second try on another connection of the pool met the next dead one, and gave up.
     const { server, transport } = await start(closesWhenReused());
     const first = await Promise.all([get(transport), get(transport), get(transport)]);
     for (const { body } of first) await text(body);
@@ -307,7 +306,7 @@ describe('a re-used connection that the server closed', () => {
     expect(server.sockets).toHaveLength(4);
   });
 
-  test('fails a POST with kind reset: it may have been done', async () => {
+  test('fails a POST with kind reset, because it may have been processed', async () => {
     const { server, transport } = await start(closesWhenReused());
     const post = () => transport.request({ method: 'POST', path: '/', body: '{}' });
     expect(await text((await post()).body)).toBe('ok');
@@ -315,7 +314,7 @@ describe('a re-used connection that the server closed', () => {
     expect(server.sockets).toHaveLength(1);
   });
 
-  test('is tried only once more', async () => {
+  test('is repeated only once', async () => {
     let requests = 0;
     const { transport } = await start((request, response) => {
       if (++requests === 1) response.end('ok');
@@ -377,7 +376,7 @@ describe('an abort', () => {
     expect((await reader.next()).done).toBe(true);
   });
 
-  test('after the last byte was received but before it was read is an abort, not a clean end', async () => {
+  test('after the last byte but before the last read is an abort, not an end', async () => {
     const { transport } = await start((_, response) => response.end('all of it'));
     const controller = new AbortController();
     const answer = await get(transport, '/', controller.signal);
@@ -407,7 +406,7 @@ describe('a body', () => {
     expect((await reader.next()).done).toBe(true);
   });
 
-  test('is not taken from the server faster than it is read', async () => {
+  test('is not read from the server faster than its reader reads', async () => {
     const size = 64 * 1024 * 1024;
     let sent = 0;
     const drained = Promise.withResolvers<void>();
@@ -430,7 +429,7 @@ describe('a body', () => {
     const answer = await get(transport);
     await drained.promise;
     const small = await start((_, response) => response.end());
-    // the server had every chance to send more
+    // the server had time to send more
     for (let i = 0; i < 50; i++) await text((await get(small.transport)).body);
     expect(sent).toBeLessThan(size / 2);
     let received = 0;
@@ -439,7 +438,7 @@ describe('a body', () => {
   });
 
   test.each([true, false])(
-    'keeps its chunks unless the reader said that it is done with them: transient %s',
+    'keeps its chunks unless the reader set transient: %s',
     async (transient) => {
       const part = 'x'.repeat(50_000);
       const { transport } = await start((_, response) => {

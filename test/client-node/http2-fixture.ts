@@ -1,6 +1,5 @@
 /**
- * What the tests of HTTP/2 share: servers and transports that end with the test, and watches on
- * them.
+ * Fixtures of the HTTP/2 tests: servers and transports that end with the test, and watches on them.
  */
 import type { Http2ServerRequest, Http2ServerResponse, SecureServerOptions } from 'node:http2';
 import { type Transport, TransportError } from 'capstan/cache';
@@ -10,10 +9,10 @@ import { authority, certificate, text } from '../helpers/http-servers.ts';
 import { serveH2 } from './h2-servers.ts';
 
 export const ca = await authority();
-/** Of the servers. */
+/** The TLS files of the servers. */
 export const identity = await certificate(ca, 'server');
 
-/** Called after the test, the last first. */
+/** Called after the test, in reverse order. */
 export const cleanups: (() => Promise<unknown> | undefined)[] = [];
 afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
@@ -54,7 +53,7 @@ export async function watch(transport: Transport, path = '/watch', signal?: Abor
   return reader;
 }
 
-/** Whether a watch goes on: it is read from now on, and `ended` says how it ended. */
+/** Whether a watch continues: it is read from now on, and `ended` has the reason of its end. */
 export function following(reader: AsyncIterator<Uint8Array>) {
   const state: { ended: string | undefined; end: Promise<string> } = {
     ended: undefined,
@@ -66,7 +65,7 @@ export function following(reader: AsyncIterator<Uint8Array>) {
   return state;
 }
 
-/** Watches get a first line and stay open; everything else is answered. */
+/** Watches get a first line and stay open; other requests are answered. */
 export const watchOrAnswer: Listener = (request, response) => {
   if (request.url === '/watch') response.write('first\n');
   else response.end(`${request.httpVersion} ${request.method} ${request.url}`);

@@ -1,4 +1,4 @@
-/** The life of HTTP/2 connections: how they come about, go away, fall silent and end. */
+/** The life of HTTP/2 connections: dials, GOAWAY, silence and close. */
 import { once } from 'node:events';
 import { constants, type Http2ServerResponse } from 'node:http2';
 import type { RequestOptions } from 'node:https';
@@ -21,8 +21,8 @@ import {
   watchOrAnswer,
 } from './http2-fixture.ts';
 
-describe('a server that goes away', () => {
-  test('with GOAWAY keeps the watches it has, and new requests go to a new connection', async () => {
+describe('a server that sends GOAWAY', () => {
+  test('keeps its watches, and new requests use a new connection', async () => {
     const streams: Http2ServerResponse[] = [];
     const { url, sessions } = await start((request, response) => {
       if (request.url === '/watch') streams.push(response);
@@ -45,9 +45,9 @@ describe('a server that goes away', () => {
     expect(sessions).toHaveLength(2);
   });
 
-  test('and did not look at a request gets it again on a new connection, whatever its method', async () => {
-    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crossed it
-    // must not fail.
+  test('gets an unprocessed request again on a new connection', async () => {
+    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crosses the
+    // GOAWAY must not fail.
     let seen = 0;
     const { url, sessions } = await start((request, response) => {
       const { stream } = request;
@@ -61,7 +61,7 @@ describe('a server that goes away', () => {
     expect([seen, sessions.length]).toEqual([3, 2]);
   });
 
-  test('costs a GET one more connection and no error, when it closed an idle one', async () => {
+  test('on an idle connection costs a GET one more connection and no error', async () => {
     const { url, sessions } = await start(watchOrAnswer);
     const transport = transportTo(url);
     await ask(transport);
@@ -70,7 +70,7 @@ describe('a server that goes away', () => {
     expect(sessions).toHaveLength(2);
   });
 
-  test('in the middle of a GET gets it again, and fails a POST, which may have been done', async () => {
+  test('in the middle of a GET gets it again; a POST fails', async () => {
     let cut = 0;
     const { url, sockets } = await start((request, response) => {
       if (request.url === '/cut' && cut-- > 0) sockets.at(-1)?.destroy();
@@ -96,7 +96,7 @@ describe('a half-open connection', () => {
     return { server, proxy, transport };
   }
 
-  test('is found 45 s after the last byte, and all its streams are reset', async () => {
+  test('is detected 45 s after the last byte, and all its streams are reset', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
     const readers = await Promise.all([watch(transport), watch(transport)]);
@@ -109,7 +109,7 @@ describe('a half-open connection', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('says why', async () => {
+  test('has an error that says why', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock, {
       readIdleTimeout: 1000,
@@ -123,7 +123,7 @@ describe('a half-open connection', () => {
   });
 
   // client-go: TestReconnectBrokenTCP
-  test('is left for another by the next request, on the same way', async () => {
+  test('is replaced by another for the next request, in the same way', async () => {
     const clock = new FakeClock();
     const { server, proxy, transport } = await throughProxy(clock);
     const running = following(await watch(transport));
@@ -134,7 +134,7 @@ describe('a half-open connection', () => {
     expect(server.sessions).toHaveLength(2);
   });
 
-  test('that idled is asked at once when it is used again', async () => {
+  test('that was idle gets a PING at once when it is used again', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
     await ask(transport);
@@ -145,7 +145,7 @@ describe('a half-open connection', () => {
     expect(await request).toBe('reset');
   });
 
-  test('is not what a quiet one is: its PINGs are answered, and the watch lives on', async () => {
+  test('is not a quiet one: its PINGs are answered, and the watch continues', async () => {
     const clock = new FakeClock();
     const { server, transport } = await throughProxy(clock);
     const running = following(await watch(transport));
@@ -161,7 +161,7 @@ describe('a half-open connection', () => {
     expect(running.ended).toBeUndefined();
   });
 
-  test('is not looked for while nothing is open, nor when it is switched off', async () => {
+  test('is not looked for without a stream, nor if disabled', async () => {
     const clock = new FakeClock();
     const { transport } = await throughProxy(clock);
     await ask(transport);
@@ -172,8 +172,8 @@ describe('a half-open connection', () => {
   });
 
   // Story: the deadline of a PING was dropped with the last stream, and the next request, seconds
-  // later, began the wait anew, for ever.
-  test('is found beneath requests that give up too early to see it themselves', async () => {
+  // later, began the wait again, for ever.
+  test('is detected beneath requests that give up too early to see it themselves', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
     await ask(transport);
@@ -192,7 +192,7 @@ describe('a half-open connection', () => {
     expect(await request).toBe('reset'); // 15 s after the PING that went with the first
   });
 
-  test('is not used again when a PING was not answered in time, although no request waited for it', async () => {
+  test('is not reused after an unanswered PING, although no request waited', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
     await ask(transport);
@@ -206,11 +206,11 @@ describe('a half-open connection', () => {
     await clock.run(14_000);
     const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
     await clock.run(30_000);
-    // a new one was tried, and the proxy lets none come about
+    // a new one was tried, and the proxy completes none
     expect(await request).toBe('refused');
   });
 
-  test('is found although the server said GOAWAY, for the watches that it keeps', async () => {
+  test('is detected after GOAWAY, for the watches that it keeps', async () => {
     const clock = new FakeClock();
     const { server, proxy, transport } = await throughProxy(clock);
     const running = following(await watch(transport));
@@ -232,14 +232,14 @@ describe('a half-open connection', () => {
     expect(await running.end).toBe('reset');
   });
 
-  test('is not what a process makes of it that was busy for too long to read the answer', async () => {
+  test('is not one whose answer a busy process has not read yet', async () => {
     const clock = new FakeClock();
     const { url, sessions } = await start(watchOrAnswer);
     const transport = transportTo(url, { clock });
     const running = following(await watch(transport));
     const late = new Promise<void>((resolve) => {
       sessions[0]?.once('ping', () => {
-        clock.step(15_000); // the deadline is over before anybody can read the answer
+        clock.step(15_000); // the deadline is over before the answer can be read
         resolve();
       });
     });
@@ -249,7 +249,7 @@ describe('a half-open connection', () => {
     expect([running.ended, sessions.length]).toEqual([undefined, 1]);
   });
 
-  test('is closed instead of used after idling for 90 s', async () => {
+  test('is closed instead of reused after being idle for 90 s', async () => {
     const clock = new FakeClock();
     const { server, transport } = await throughProxy(clock);
     await ask(transport);
@@ -260,7 +260,7 @@ describe('a half-open connection', () => {
   });
 });
 
-describe('a connection that does not come about', () => {
+describe('a connection that is not established', () => {
   test('is given up after 30 s, as refused', async () => {
     // never answers the handshake
     const silent = createServer((socket) => socket.on('error', () => undefined));
@@ -277,7 +277,7 @@ describe('a connection that does not come about', () => {
     expect(await Promise.all(requests)).toEqual(['refused', 'refused']);
   });
 
-  test('is waited for by many, and given up when the last of them has left', async () => {
+  test('is shared by its waiters, and abandoned when the last one leaves', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined));
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
@@ -298,7 +298,7 @@ describe('a connection that does not come about', () => {
 });
 
 describe('closing the transport', () => {
-  test('ends watches, unanswered requests and connections, and refuses what comes later', async () => {
+  test('ends watches, requests and connections, and rejects later requests', async () => {
     const waiting = Promise.withResolvers<void>();
     const { url, sessions } = await start((request, response) => {
       if (request.url === '/watch') response.write('first\n');
@@ -327,9 +327,9 @@ describe('closing the transport', () => {
     expect(await request).toBe('refused');
   });
 
-  // A dial for material that was rotated meanwhile was forgotten: its request was sent after
-  // close() had resolved, and stayed open.
-  test('ends the wait for a connection with material that is no longer in use, and nothing is sent after it', async () => {
+  // A dial for former material was forgotten: its request was sent after close() had resolved, and
+  // stayed open.
+  test('ends the wait for a connection with former material', async () => {
     const asked: string[] = [];
     const server = await start((request, response) => {
       asked.push(request.url);

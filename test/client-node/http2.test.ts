@@ -23,7 +23,7 @@ import {
 const alice = await certificate(ca, 'alice');
 
 describe('a server that offers HTTP/2', () => {
-  test('gets method, path, query, headers and body, and its answer is status, headers and bytes', async () => {
+  test('carries all parts of a request and its answer', async () => {
     const { url } = await start(async (request, response) => {
       const { method, url, authority, headers } = request;
       response.writeHead(201, { 'X-Answer': 'yes' });
@@ -63,7 +63,7 @@ describe('a server that offers HTTP/2', () => {
     });
   });
 
-  test('carries all watches and requests of a transport on one connection, also those that start together', async () => {
+  test('gets all watches and requests of a transport on one connection', async () => {
     const { url, sessions } = await start(watchOrAnswer);
     const transport = transportTo(url);
     await Promise.all(Array.from({ length: 30 }, () => watch(transport)));
@@ -74,7 +74,7 @@ describe('a server that offers HTTP/2', () => {
     expect(sessions).toHaveLength(1);
   });
 
-  test('gets another connection when its limit of streams is reached, and no more than needed', async () => {
+  test('gets another connection only at its limit of streams', async () => {
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 3 } });
     const transport = transportTo(url);
     await Promise.all(Array.from({ length: 7 }, () => watch(transport)));
@@ -82,7 +82,7 @@ describe('a server that offers HTTP/2', () => {
     expect(sessions).toHaveLength(3);
   });
 
-  test('loses the connections again that a peak of watches has opened, when they have idled for 90 s', async () => {
+  test('loses additional connections that have been idle for 90 s', async () => {
     const clock = new FakeClock();
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 2 } });
     const transport = transportTo(url, { clock });
@@ -109,8 +109,8 @@ describe('a server that offers HTTP/2', () => {
     await staying.return?.();
   });
 
-  // Each request left its connection open, until one came after they had idled for 90 s.
-  test('that allows no stream at all refuses, instead of being dialled for ever, and keeps no connection', async () => {
+  // Each request left its connection open until the next one after 90 s.
+  test('that allows no stream at all refuses, without repeated dials', async () => {
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 0 } });
     const transport = transportTo(url);
     for (let i = 0; i < 3; i++) expect(await kindOf(get(transport))).toBe('refused');
@@ -118,7 +118,7 @@ describe('a server that offers HTTP/2', () => {
     for (const session of sessions) if (!session.destroyed) await once(session, 'close');
   });
 
-  test('gives bodiless answers of every status', async () => {
+  test('gives answers without a body for every status', async () => {
     let status = 200;
     const { url } = await start((_, response) => void response.writeHead(status).end());
     const transport = transportTo(url);
@@ -129,7 +129,7 @@ describe('a server that offers HTTP/2', () => {
     }
   });
 
-  test('is never asked for what HTTP does not allow, and the place of such a request is given back', async () => {
+  test('is not sent what HTTP forbids; the place is given back', async () => {
     const { url } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
     const transport = transportTo(url);
     const requests: TransportRequest[] = [
@@ -145,8 +145,8 @@ describe('a server that offers HTTP/2', () => {
   });
 });
 
-describe('HTTP/1.1 is spoken', () => {
-  test('with a server that offers nothing else, over the very connection that asked', async () => {
+describe('HTTP/1.1 is used', () => {
+  test('with a server that offers nothing else, over the first connection', async () => {
     const { url, server, stop } = await serve(
       (request, response) => response.end(request.httpVersion),
       identity,
@@ -159,14 +159,14 @@ describe('HTTP/1.1 is spoken', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test('when it is asked for', async () => {
+  test('if configured', async () => {
     const { url, sessions } = await start(watchOrAnswer, { allowHTTP1: true });
     expect(await ask(transportTo(url, { http2: false }))).toBe('1.1 GET /');
     expect(sessions).toHaveLength(0);
     expect(await ask(transportTo(url))).toBe('2.0 GET /');
   });
 
-  test('no longer with a server that came back with HTTP/2', async () => {
+  test('no longer with a server that restarts with HTTP/2', async () => {
     const old = await serve((request, response) => response.end(request.httpVersion), identity);
     const transport = transportTo(old.url);
     expect(await ask(transport)).toBe('1.1');
@@ -182,7 +182,7 @@ describe('HTTP/1.1 is spoken', () => {
     expect(await ask(transport)).toBe('2.0 GET /');
   });
 
-  test('and other options are refused', () => {
+  test('and other options are rejected', () => {
     for (const http2 of [true, 'on', null] as unknown as false[]) {
       expect(() => httpTransport('https://127.0.0.1', { http2 })).toThrow(
         /"options.http2" expected "auto" or false/,
@@ -198,7 +198,7 @@ describe('HTTP/1.1 is spoken', () => {
 });
 
 describe('TLS', () => {
-  test('is verified as ever: another authority and another name are refused', async () => {
+  test('is verified: another authority and another name are rejected', async () => {
     const { url, sessions } = await start(watchOrAnswer);
     const stranger = await authority();
     expect(await kindOf(get(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
@@ -212,12 +212,12 @@ describe('TLS', () => {
     ).toBe('2.0 GET /');
   });
 
-  test('names the server it wants', async () => {
+  test("sends the server's name", async () => {
     const { url } = await start((request, response) =>
       response.end(String((request.socket as Socket & { servername?: string | false }).servername)),
     );
     expect(await ask(transportTo(url.replace('127.0.0.1', 'localhost')))).toBe('localhost');
-    expect(await ask(transportTo(url))).toBe('false'); // an address is no name
+    expect(await ask(transportTo(url))).toBe('false'); // an address is not a name
   });
 
   test('is mutual with a client certificate, and without one the server refuses', async () => {
@@ -232,7 +232,7 @@ describe('TLS', () => {
 });
 
 describe('a stream', () => {
-  test('that is refused by a living server fails as refused, and is not sent again', async () => {
+  test('that a running server refuses fails as refused, and is not repeated', async () => {
     let requests = 0;
     const { url, sessions } = await start((request) => {
       requests++;
@@ -258,7 +258,7 @@ describe('a stream', () => {
       { 'content-length': '100' },
     ],
   ])(
-    'that is reset in the middle of the body with %s throws reset and never ends cleanly',
+    'that is reset in the middle of the body with %s is a reset, not an end',
     async (_, code, headers) => {
       const reset = Promise.withResolvers<void>();
       const { url, sessions } = await start(async (request, response) => {
@@ -276,16 +276,16 @@ describe('a stream', () => {
       const rest = kindOf(reader.next());
       reset.resolve();
       expect(await rest).toBe('reset');
-      // the connection is as good as before
+      // the connection is still usable
       for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('other');
-      // also for a reader who was busy when it came
+      // also for a reader that was busy at that time
       expect(await kindOf(late.next())).toBe('reset');
       expect(sessions).toHaveLength(1);
     },
   );
 
   test.each(['destroy', 'resetAndDestroy'] as const)(
-    'throws reset when its connection is lost: %s',
+    'is reset when its connection is lost: %s',
     async (how) => {
       const { url, sockets } = await start(watchOrAnswer);
       const transport = transportTo(url);
@@ -297,7 +297,7 @@ describe('a stream', () => {
     },
   );
 
-  test('that is aborted is cancelled, at every stage, and takes nothing else with it', async () => {
+  test('that is aborted is cancelled, at every stage, and no other stream is', async () => {
     const codes: Promise<number>[] = [];
     const { url, sessions } = await start((request, response) => {
       const { stream } = request;
@@ -332,7 +332,7 @@ describe('a stream', () => {
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 
-  test('of a list that is not read neither stalls a watch beside it nor fills the memory', async () => {
+  test('of an unread list neither stalls a watch nor fills the memory', async () => {
     const size = 64 * 1024 * 1024;
     const sent = new Map<string, number>();
     const events = Promise.withResolvers<Http2ServerResponse>();
@@ -368,7 +368,7 @@ describe('a stream', () => {
     for (let i = 0; i < 100; i++) {
       stream.write(`${i}\n`);
       expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe(`${i}\n`);
-      await ask(transport, '/version'); // the lists had every chance to send more
+      await ask(transport, '/version'); // the lists had time to send more
     }
     for (const n of sent.values()) expect(n).toBeLessThan(2 * 1024 * 1024);
     let received = 0;

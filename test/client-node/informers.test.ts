@@ -1,6 +1,6 @@
 /**
- * Informers over HTTP/2: a front that speaks it stands before the embedded server, and between the
- * two ends a network that forgets connections.
+ * Informers over HTTP/2: a front that speaks it is before the embedded server, with a network
+ * between that forgets connections.
  */
 import { request as httpRequest } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-/** Hands every request on, and every byte and end of its answer back. */
+/** Forwards every request, and every byte and the end of its answer. */
 function forward(target: string, request: Http2ServerRequest, response: Http2ServerResponse): void {
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !name.startsWith(':')),
@@ -107,7 +107,7 @@ async function start(count: number) {
   };
 }
 
-test('twenty informers share a connection; when the network forgets it they share another 45 s later, and nothing is lost', async () => {
+test('twenty informers share a connection, also after the network forgets it', async () => {
   const { front, proxy, clock, requests, create, held, all } = await start(20);
   await create('a');
   await expect.poll(held).toEqual(all('default/a'));
@@ -122,7 +122,7 @@ test('twenty informers share a connection; when the network forgets it they shar
   expect(requests.filter((verb) => verb === 'list')).toHaveLength(20);
 });
 
-test('a server that goes away takes no event with it', async () => {
+test('a server with GOAWAY loses no event', async () => {
   const { api, front, requests, create, held, all } = await start(5);
   for (const [i, name] of ['a', 'b', 'c'].entries()) {
     await create(name);

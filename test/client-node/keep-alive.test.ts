@@ -1,7 +1,7 @@
 /**
- * Story: node's agents take an option for TCP keep-alive, and Node 22 dropped it on the way to
- * connections over TLS, so that no watch on a cluster was probed. What the kernel does with a
- * socket is asked of the kernel.
+ * Story: Node's agents have an option for TCP keep-alive, and Node 22 ignored it for connections
+ * over TLS, so that no watch on a cluster was probed. The test reads the kernel's timer of a
+ * socket.
  */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -18,8 +18,8 @@ afterEach(async () => {
 });
 
 /**
- * `02:` and the hundredths of seconds until the first probe: the timer of a connection, seen from
- * the client's end.
+ * `02:` and the hundredths of seconds until the first probe: the timer of a connection, at the
+ * client's end.
  */
 function timerOf(serverSide: Socket): string {
   const port = (number: number | undefined) =>
@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('the kernel probes', () => {
     expect(timerOf(sockets[0]!)).toEqual(isProbed);
   });
 
-  test('a watch over HTTP/1.1 and TLS, on the first connection and on others, in our agent or in another one', async () => {
+  test('a watch over HTTP/1.1 and TLS, with our agent or another one', async () => {
     const ca = await authority();
     const { url, sockets, stop } = await serve(
       (_, response) => response.write('x'),

@@ -72,7 +72,7 @@ const echoSubject: RequestListener = (request, response) =>
   response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN);
 
 describe('TLS', () => {
-  test('accepts the server of the CA and refuses every other one', async () => {
+  test('accepts the server of the CA and rejects every other one', async () => {
     const { url } = await start(echoAuthorization);
     expect(await ask(transportOf(configFor(url, {})))).toBe('none');
     const wrong = transportOf(configFor(url, {}, { caData: base64(otherCa.cert) }));
@@ -84,7 +84,7 @@ describe('TLS', () => {
     await expect(ask(none)).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  test('refuses a certificate for another name, unless the cluster names it or asks for no check', async () => {
+  test('rejects a certificate for another name, unless configured otherwise', async () => {
     const { url } = await start(echoAuthorization);
     const named = (cluster: object) => ask(transportOf(configFor(url, {}, cluster)));
     await expect(named({ tlsServerName: 'elsewhere.example' })).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe('TLS', () => {
     await expect(ask(transportOf(configFor(url, {})))).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  test('works the same with a plain URL and options.tls', async () => {
+  test('works the same with a URL and options.tls', async () => {
     const { url, sockets } = await start(echoSubject, { ca: ca.cert, requestCert: true });
     const transport = httpTransport(url, {
       tls: { ca: ca.cert, cert: alice.cert, key: alice.key },
@@ -111,7 +111,7 @@ describe('TLS', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test('a body cut without the end of its chunks is a reset, as over plain HTTP', async () => {
+  test('a body without its last chunk is a reset, as over plain HTTP', async () => {
     const { url } = await start((request, response) => {
       response.write('half', () => (request.socket as Socket).destroy());
     });
@@ -120,14 +120,14 @@ describe('TLS', () => {
 });
 
 describe('credentials', () => {
-  test('a bearer token goes with every request over one connection', async () => {
+  test('a bearer token is sent with every request over one connection', async () => {
     const { url, sockets } = await start(echoAuthorization);
     const transport = transportOf(configFor(url, { token: 'abc' }));
     for (let i = 0; i < 10; i++) expect(await ask(transport)).toBe('Bearer abc');
     expect(sockets).toHaveLength(1);
   });
 
-  test('a token that is rotated counts from the next request on, over the same connection', async () => {
+  test('a rotated token is used from the next request on', async () => {
     const { url, sockets } = await start(echoAuthorization);
     const config = configFor(url, { token: 'first' });
     const transport = transportOf(config);
@@ -137,7 +137,7 @@ describe('credentials', () => {
     expect(sockets).toHaveLength(1);
   });
 
-  test('a token file that ends with a line feed is sent without it', async () => {
+  test('a line feed at the end of a token file is not sent', async () => {
     const { url } = await start(echoAuthorization);
     const tokenFile = join(await folder(), 'token');
     writeFileSync(tokenFile, 'from-a-file\n');
@@ -145,7 +145,7 @@ describe('credentials', () => {
     expect(await ask(transportOf(configFor(url, user)))).toBe('Bearer from-a-file');
   });
 
-  test('a client certificate file that is renewed leads to a new connection; the running request ends on the old one', async () => {
+  test('a renewed client certificate file opens a new connection', async () => {
     const release = Promise.withResolvers<void>();
     const { url, sockets } = await start(
       async (request, response) => {
@@ -167,7 +167,7 @@ describe('credentials', () => {
     const slow = await transport.request({ method: 'GET', path: '/slow' });
     for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('alice end');
     expect(sockets).toHaveLength(2);
-    write(alice); // the same bytes again: no reason to connect anew
+    write(alice); // the same bytes again: no reason to reconnect
     expect(await ask(transport)).toBe('alice end');
     expect(sockets).toHaveLength(2);
 
@@ -183,7 +183,7 @@ describe('credentials', () => {
     if (!old.destroyed) await once(old, 'close');
   });
 
-  test('a renewed client certificate leads to a new HTTP/2 connection; the running watch ends on the old one, which then closes', async () => {
+  test('a renewed client certificate opens a new HTTP/2 connection', async () => {
     const release = Promise.withResolvers<void>();
     const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true };
     const h2 = await serveH2({ ...server, ...options }, async (request, response) => {
@@ -214,7 +214,7 @@ describe('credentials', () => {
     expect(h2.sessions).toHaveLength(2);
   });
 
-  test('that change while a connection comes about leave it to those who wait for it, and then it closes', async () => {
+  test('that change during a dial leave it to its waiters, then it closes', async () => {
     const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true };
     const h2 = await serveH2({ ...server, ...options }, (request, response) =>
       response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
@@ -229,7 +229,7 @@ describe('credentials', () => {
     };
     const transport = transportOf(config);
     const first = ask(transport);
-    // the credentials are read; for a connection, sockets have to move
+    // the credentials are read; a dial needs I/O
     for (let i = 0; i < 50; i++) await undefined;
     user = bob;
     expect(await Promise.all([first, ask(transport)])).toEqual(['alice', 'bob']);
@@ -249,8 +249,10 @@ describe('credentials', () => {
       args: [
         '-e',
         `const fs = require('node:fs'); const file = process.argv[1];
-         const n = fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8')) + 1 : 1; fs.writeFileSync(file, String(n));
-         console.log(JSON.stringify({ status: { token: 'run-' + n, expirationTimestamp: process.argv[2] } }));`,
+         const n = fs.existsSync(file) ? Number(fs.readFileSync(file, 'utf8')) + 1 : 1;
+         fs.writeFileSync(file, String(n));
+         const status = { token: 'run-' + n, expirationTimestamp: process.argv[2] };
+         console.log(JSON.stringify({ status }));`,
         count,
         expires,
       ],
@@ -267,7 +269,7 @@ describe('credentials', () => {
     expect(await ask(valid)).toBe('Bearer run-4');
   });
 
-  test('an exec plugin that fails is a TransportError that says why, and the next request asks it again', async () => {
+  test('a failed exec plugin is a TransportError; the next request runs it again', async () => {
     const { url } = await start(echoAuthorization);
     const config = configFor(url, {});
     let fail = true;
@@ -288,7 +290,7 @@ describe('credentials', () => {
     expect(await ask(transport)).toBe('Bearer late');
   });
 
-  test('a request that is aborted while an exec plugin runs does not wait for it', async () => {
+  test('an aborted request does not wait for an exec plugin', async () => {
     const { url } = await start(echoAuthorization);
     const config = configFor(url, {});
     const plugin = Promise.withResolvers<void>();
@@ -311,11 +313,11 @@ describe('credentials', () => {
     expect(await ask(transport)).toBe(`Basic ${base64('a:b:c')} eve`);
   });
 
-  test('no token is ever sent in the clear: an http server needs insecure-skip-tls-verify, as client-node demands', async () => {
+  test('an http server needs insecure-skip-tls-verify, as in client-node', async () => {
     const plain = await serve(echoAuthorization);
     cleanups.push(() => plain.stop());
-    // Said at once: an informer tried for ever, with words of client-node that helped nobody who
-    // had no kubeconfig at all.
+    // Rejected at once: an informer retried for ever, with an error of client-node that did not
+    // help users without a kubeconfig.
     for (const config of [
       configFor(plain.url, { token: 'abc' }),
       configFor('http://localhost:8080', {}),
@@ -335,7 +337,7 @@ describe('credentials', () => {
   });
 });
 
-/** Where it is, and which servers it was asked for. */
+/** The proxy's address, and the servers that were requested. */
 async function startProxy() {
   const targets: string[] = [];
   const proxy = createServer().on('connect', (request, client) => {
@@ -361,11 +363,10 @@ describe('a cluster', () => {
     expect(targets).toEqual([new URL(url).host]);
   });
 
-  // client-node keeps an agent by the names of cluster and user, and another kubeconfig that is
-  // loaded often has the same: requests went past its proxy or through the former one, as the
-  // former user, and to a server whose certificate nobody checked. A renewed certificate was not
-  // used either.
-  test('behind a proxy is reached as the kubeconfig says that was loaded last', async () => {
+  // client-node keeps an agent by the names of cluster and user, and a kubeconfig that is loaded
+  // later often has the same: requests bypassed its proxy or used the former one, as the former
+  // user, to a server whose certificate nobody checked. A renewed certificate was not used either.
+  test('behind a proxy is reached as in the kubeconfig that was loaded last', async () => {
     const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
     const [first, second] = [await startProxy(), await startProxy()];
     const config = new KubeConfig();
@@ -386,7 +387,7 @@ describe('a cluster', () => {
     await expect(ask(transport)).rejects.toMatchObject({ kind: 'refused' });
   });
 
-  test('behind a proxy is sent the certificate that was renewed, as soon as its key fits', async () => {
+  test('behind a proxy gets a renewed certificate once its key matches', async () => {
     const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
     const { proxyUrl } = await startProxy();
     const [certFile, keyFile] = [join(await folder(), 'cert'), join(await folder(), 'key')];
@@ -402,9 +403,9 @@ describe('a cluster', () => {
     expect(await ask(transport)).toBe('bob');
   });
 
-  // The second try took a connection outside of the agent, and with it the way past the proxy, the
-  // token included.
-  test('behind a proxy is never reached past it, also when a request is sent once more', async () => {
+  // The second try used a connection outside of the agent, and so bypassed the proxy, with the
+  // token.
+  test('behind a proxy is never reached directly, also by a repeated request', async () => {
     const direct: string[] = [];
     const server = createServer((request, response) => {
       direct.push(request.url ?? '');

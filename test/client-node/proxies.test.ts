@@ -1,4 +1,4 @@
-/** What a `proxy-url` of a kubeconfig is asked for, in what name, and with which certificate. */
+/** The requests to the `proxy-url` of a kubeconfig: for which name, and with which certificate. */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -23,7 +23,7 @@ async function listen(server: ReturnType<typeof createServer>, host = '127.0.0.1
   return (server.address() as AddressInfo).port;
 }
 
-/** A proxy for CONNECT that leads everything to one port. */
+/** A CONNECT proxy that leads every tunnel to one port. */
 async function tunnelTo(port: string, tls?: { cert: string; key: string }, host?: string) {
   const asked: string[] = [];
   const proxy = tls === undefined ? createHttpServer() : createHttpsServer(tls);
@@ -40,7 +40,7 @@ async function tunnelTo(port: string, tls?: { cert: string; key: string }, host?
   return { asked, port: await listen(proxy, host) };
 }
 
-/** SOCKS, versions 4 and 5, which leads everything to one port. */
+/** A SOCKS proxy, versions 4 and 5, that leads everything to one port. */
 async function socksTo(port: string, host?: string) {
   const asked: string[] = [];
   const proxy = createServer(async (client) => {
@@ -93,16 +93,16 @@ async function serverAt(scheme: string): Promise<string> {
   return new URL(server.url).port;
 }
 
-// client-node has its agent look the name up, which may be known behind the proxy alone.
+// client-node's agent resolves the name itself, which may be known only behind the proxy.
 describe('SOCKS', () => {
-  test.each(['socks5', 'socks5h', 'socks'])('%s is asked for the name', async (scheme) => {
+  test.each(['socks5', 'socks5h', 'socks'])('%s gets the name', async (scheme) => {
     const { asked, port } = await socksTo(await serverAt('http'));
     const proxyUrl = `${scheme}://127.0.0.1:${port}`;
     expect(await answerOf('http://api.cluster.invalid', proxyUrl)).toBe('here');
     expect(asked).toEqual(['name api.cluster.invalid']);
   });
 
-  test('is asked for an address where the server is at one, and of version 4 always', async () => {
+  test('gets an address if the server has one, and in version 4 always', async () => {
     const server = await serverAt('http');
     const { asked, port } = await socksTo(server);
     const at = `127.0.0.1:${port}`;
@@ -112,7 +112,7 @@ describe('SOCKS', () => {
     expect(asked).toEqual(['address of type 1', 'address of type 4', 'SOCKS4 127.0.0.1']);
   });
 
-  test('checks the certificate of a server at https for its name', async () => {
+  test('checks the certificate of an https server by its name', async () => {
     const server = await serverAt('https');
     const { asked, port } = await socksTo(server);
     const proxyUrl = `socks5://127.0.0.1:${port}`;
@@ -121,15 +121,15 @@ describe('SOCKS', () => {
     expect(asked).toEqual(['name localhost', 'name other.invalid']);
   });
 
-  test('may be at an address of IPv6', async () => {
+  test('may be at an IPv6 address', async () => {
     const { asked, port } = await socksTo(await serverAt('http'), '::1');
     expect(await answerOf('http://a.invalid', `socks5://[::1]:${port}`)).toBe('here');
     expect(asked).toHaveLength(1);
   });
 });
 
-// node:tls refuses an address as a server's name, and hpagent gives it one: each request failed
-// with a TypeError.
+// node:tls rejects an address as a server's name, and hpagent passes one: each request failed with
+// a TypeError.
 describe.each(['http', 'https'])('a proxy at https, for a server at %s', (scheme) => {
   async function behind(altNames: Parameters<typeof certificate>[2], host?: string) {
     const own = await authority();
@@ -140,7 +140,7 @@ describe.each(['http', 'https'])('a proxy at https, for a server at %s', (scheme
   }
   const server = `${scheme}://localhost`;
 
-  test('is checked for its address', async () => {
+  test('is checked by its address', async () => {
     const good = await behind([{ type: 7, ip: '127.0.0.1' }]);
     expect(await answerOf(server, `https://127.0.0.1:${good.port}`)).toBe('here');
     const v6 = await behind([{ type: 7, ip: '::1' }], '::1');
@@ -152,20 +152,20 @@ describe.each(['http', 'https'])('a proxy at https, for a server at %s', (scheme
     expect(bad.asked).toEqual([]);
   });
 
-  test('is checked for its name', async () => {
+  test('is checked by its name', async () => {
     const { port } = await behind([{ type: 2, value: 'localhost' }]);
     expect(await answerOf(server, `https://localhost:${port}`)).toBe('here');
     const other = await behind([{ type: 2, value: 'other.invalid' }]);
     expect(await answerOf(server, `https://localhost:${other.port}`)).toMatch(/refused.*localhost/);
   });
 
-  test('whose authority is not trusted is refused', async () => {
+  test('with an untrusted authority is rejected', async () => {
     const { port } = await tunnelTo(await serverAt(scheme), identity);
     expect(await answerOf(server, `https://127.0.0.1:${port}`)).toMatch(/no answer \(refused\)/);
   });
 });
 
-test('user and password of a proxy-url go to the proxy alone', async () => {
+test('user and password of a proxy-url are sent to the proxy alone', async () => {
   const server = await serve(({ headers }, response) =>
     response.end(JSON.stringify(headers.authorization ?? headers['proxy-authorization'] ?? 'none')),
   );
@@ -178,7 +178,7 @@ test('user and password of a proxy-url go to the proxy alone', async () => {
   expect(asked).toEqual([`a.invalid:80 ${basic}`, '[::1]:7 nobody']);
 });
 
-test('a proxy that refuses says with which status, and without the password', async () => {
+test('the error of a refused CONNECT has the status and no password', async () => {
   const proxy = createHttpServer().on('connect', (_, client: Socket) =>
     keep(client).end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),
   );
@@ -192,7 +192,7 @@ test('a proxy that refuses says with which status, and without the password', as
   expect(inspect(error, { depth: 9 })).not.toContain('secret');
 });
 
-test('a SOCKS proxy that cannot be reached is an error without its password', async () => {
+test('an unreachable SOCKS proxy is an error without its password', async () => {
   const asked = get(transportOf('http://a.invalid', 'socks5://jane:secret@127.0.0.1:1'));
   const error = await asked.catch((e: unknown) => e);
   expect(error).toMatchObject({ kind: 'refused' });
@@ -208,7 +208,7 @@ test.each([
   'socks5://jane:secret%zz@proxy',
   'http://jane:secret@proxy:99999',
   'http://',
-])('%s is no proxy-url, and is not shown', (proxyUrl) => {
+])('%s is no proxy-url, and is not quoted', (proxyUrl) => {
   let error: unknown;
   try {
     transportOf('https://a.invalid', proxyUrl);

@@ -1,7 +1,7 @@
 /**
- * The name that a server's certificate is checked against, where that is an address: node:tls takes
- * none as a name, so each request failed with its TypeError, and behind a proxy-url the process
- * ended; over SOCKS the certificate was checked against "localhost".
+ * The name for the check of a server's certificate, if it is an address: node:tls rejects one as a
+ * name, so each request failed with its TypeError, and behind a proxy-url the process ended; over
+ * SOCKS the certificate was checked against "localhost".
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -39,7 +39,7 @@ async function asked(cluster: Partial<Cluster>, http2: 'auto' | false): Promise<
   return answer;
 }
 
-/** Takes every tunnel to 127.0.0.1, whatever host it is asked for. */
+/** Leads every tunnel to 127.0.0.1, whatever host is requested. */
 async function proxy(scheme: 'http' | 'socks5'): Promise<string> {
   const sockets: Socket[] = [];
   const through = (socket: Socket, port: number, answer: string | Uint8Array): void => {
@@ -88,7 +88,7 @@ test.each([
 });
 
 test.each(['http', 'socks5'] as const)(
-  'a server at an address is checked against it through a proxy (%s)',
+  'a server at an address is checked by it through a proxy (%s)',
   async (scheme) => {
     expect(await asked({ proxyUrl: await proxy(scheme) }, 'auto')).toBe('HTTP 1.1');
     const named = { server: 'https://localhost', proxyUrl: await proxy(scheme) };
@@ -96,7 +96,10 @@ test.each(['http', 'socks5'] as const)(
     expect(await asked({ ...named, tlsServerName: '127.0.0.1' }, 'auto')).toMatch(
       scheme === 'http'
         ? /^HTTP 1.1$/
-        : /^TransportError: .*: expected a name as tls-server-name with a proxy-url of SOCKS, got the address 127\.0\.0\.1$/,
+        : new RegExp(
+            '^TransportError: .*: expected a name as tls-server-name ' +
+              'with a proxy-url of SOCKS, got the address 127\\.0\\.0\\.1$',
+          ),
     );
   },
 );

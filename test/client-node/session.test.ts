@@ -1,6 +1,6 @@
 /**
- * How a session of HTTP/2 tells a dead connection from one whose reader was busy: over a stream
- * whose bytes come when the test says so.
+ * An HTTP/2 session distinguishes a dead connection from a busy reader, on a stream whose bytes
+ * arrive when the test says so.
  */
 import { EventEmitter } from 'node:events';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
@@ -10,7 +10,7 @@ import { FakeClock, macrotask } from '../../bindings/base/clock.ts';
 import { answerBody } from '../../bindings/client-node/body.ts';
 import { Session } from '../../bindings/client-node/session.ts';
 
-/** What of node's a session uses. */
+/** The parts of Node's session that are used. */
 class Connection extends EventEmitter {
   closed = false;
   destroyed = false;
@@ -33,7 +33,7 @@ class Connection extends EventEmitter {
 }
 
 test.each([false, true])(
-  'bytes that came long ago do not answer a PING; the reader goes on meanwhile: %s',
+  'old bytes do not answer a PING; the reader continues meanwhile: %s',
   async (goesOn) => {
     const clock = new FakeClock();
     const connection = new Connection();

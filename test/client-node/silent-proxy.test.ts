@@ -1,7 +1,7 @@
 /**
- * A proxy that takes connections and does not answer CONNECT, or SOCKS, gave node's request neither
- * a socket nor an error: an abort was not seen, close() waited for good, and each try left a
- * connection behind that kept the process alive.
+ * A proxy that accepts connections and does not answer CONNECT, or SOCKS, gave Node's request
+ * neither a socket nor an error: an abort had no effect, close() waited for ever, and each try left
+ * a connection behind that kept the process alive.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -36,7 +36,7 @@ async function behind(scheme: string, server = 'https://10.1.2.3:6443') {
   const clock = new FakeClock();
   const transport = kubeConfigTransport(config, { clock });
   cleanups.push(async () => transport.close?.());
-  /** Begun, and seen by the proxy. */
+  /** A request that the proxy has received. */
   const begin = async (signal?: AbortSignal) => {
     const met = once(proxy, 'met');
     const answer = transport.request({ method: 'GET', path: '/', signal }).then(
@@ -46,7 +46,7 @@ async function behind(scheme: string, server = 'https://10.1.2.3:6443') {
     await met;
     return { answer };
   };
-  /** Another connection, which comes after all that were begun before. */
+  /** Another connection, after all that were begun before. */
   const knock = async () => {
     const own = connect((proxy.address() as AddressInfo).port, '127.0.0.1');
     cleanups.push(async () => own.on('error', () => undefined).destroy());
@@ -62,7 +62,7 @@ const isGone = (socket: Socket | undefined) => socket?.closed || (socket && once
 describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
   'a proxy that does not answer, before %s',
   (server) => {
-    test('holds neither an abort, nor its connection', async () => {
+    test('blocks neither an abort nor its connection', async () => {
       const { sockets, clock, begin } = await behind('http', server);
       for (let i = 0; i < 3; i++) {
         const controller = new AbortController();
@@ -77,7 +77,7 @@ describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
       expect(clock.timers()).toBe(0);
     });
 
-    test('does not hold close()', async () => {
+    test('does not block close()', async () => {
       const { sockets, transport, begin } = await behind('http', server);
       const { answer } = await begin();
       await transport.close?.();
@@ -85,7 +85,7 @@ describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
       await isGone(sockets[0]);
     });
 
-    test('is given up after the time that a connection may take', async () => {
+    test('is given up after the time limit of a connection', async () => {
       const { sockets, clock, begin } = await behind('http', server);
       const { answer } = await begin();
       clock.step(30_000);
@@ -98,7 +98,7 @@ describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
   },
 );
 
-test('an agent whose connections cannot be reached holds neither an abort nor close()', async () => {
+test('an agent with unreachable connections blocks neither an abort nor close()', async () => {
   const { transport, begin } = await behind('socks5');
   const controller = new AbortController();
   const { answer } = await begin(controller.signal);
@@ -109,7 +109,7 @@ test('an agent whose connections cannot be reached holds neither an abort nor cl
   expect(await other.answer).toMatchObject({ kind: 'reset' });
 });
 
-// The request had been made by then: what became of it was told to nobody, which ends a process.
+// The request existed by then: its error had no listener, which ends a process.
 test('a clock that throws leaves no connection behind', async () => {
   const { sockets, clock, transport, knock } = await behind('http');
   clock.setTimer = () => {

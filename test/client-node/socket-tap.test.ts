@@ -1,7 +1,6 @@
 /**
- * Bodies that are read past node's parser: the same bytes as through it, whatever the chunks look
- * like and wherever the kernel cuts them, and a connection that is as good afterwards as node would
- * have left it.
+ * Bodies that bypass Node's parser: the bytes are the same, however they are chunked and wherever
+ * the kernel cuts them, and the connection stays as usable as with the parser.
  */
 import { once } from 'node:events';
 import {
@@ -29,7 +28,7 @@ const END = '0\r\n\r\n';
 const chunk = (text: string, size = text.length.toString(16)): string => `${size}\r\n${text}\r\n`;
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
-/** A socket that nothing connects, into which the test reads as node would. */
+/** An unconnected socket into which the test reads as Node would. */
 async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
   let onread = {} as OnReadOpts;
   const socket = SocketTap.on((options) => {
@@ -54,11 +53,11 @@ async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
     });
   });
   tap.expect();
-  await macrotask(); // a stream that has just been made tells nothing at once
+  await macrotask(); // a new stream reports nothing at once
   return {
     socket,
     tap,
-    /** What node's answer to the callback is: whether it goes on reading. */
+    /** The result of Node's callback: whether it continues to read. */
     read(text: string): boolean {
       buffer.set(Buffer.from(text, 'latin1'));
       const goOn = onread.callback(text.length, buffer as Buffer);
@@ -71,7 +70,7 @@ async function tapped(take: (piece: Uint8Array) => boolean = () => true) {
   };
 }
 
-describe('what node sees and what the reader gets', () => {
+describe("the parser's bytes and the reader's bytes", () => {
   const body = `${chunk('one')}${chunk('0123456789abcdef')}${chunk('x'.repeat(171), 'Ab')}${chunk('\r\n0\r\n\r\n', '0007')}`;
   const expected = `one0123456789abcdef${'x'.repeat(171)}\r\n0\r\n\r\n`;
   const answer = HEAD + body + END;
@@ -115,7 +114,7 @@ describe('what node sees and what the reader gets', () => {
       'one',
       `${END}HTTP/1.1 200 OK\r\n`,
     ],
-  ])('goes on with node from %s on', async (_, text, first, rest) => {
+  ])('continue with the parser from %s on', async (_, text, first, rest) => {
     for (let cut = 1; cut < text.length; cut++) {
       const { read, node, pieces } = await tapped();
       read(HEAD + text.slice(0, cut));
@@ -124,7 +123,7 @@ describe('what node sees and what the reader gets', () => {
     }
   });
 
-  test('data that are longer than their size end the connection: where node is, their chunk has not begun', async () => {
+  test("data beyond the chunk's size end the connection", async () => {
     for (const text of ['3\r\nonetwo\r\n', '3\r\none\rtwo', '3\r\nonex\n']) {
       const { read, node, pieces, socket } = await tapped();
       expect(read(HEAD + text)).toBe(false);
@@ -135,7 +134,7 @@ describe('what node sees and what the reader gets', () => {
     }
   });
 
-  test('a head whose lines end in LF alone, where node finds the end, is no head of ours', async () => {
+  test('a head whose lines end in LF alone is left to the parser', async () => {
     const head = HEAD.replaceAll('\r\n', '\n');
     const { read, node, pieces, isTaken } = await tapped();
     read(head + chunk('\r\n\r\n') + chunk('HTTP/1.1 200 \r\n\r\n'));
@@ -146,14 +145,14 @@ describe('what node sees and what the reader gets', () => {
     ]);
   });
 
-  test('what looks like the end of a head and is none', async () => {
+  test('a false end of a head', async () => {
     const head = HEAD.replace('chunked', 'chunked\r');
     const { read, node, pieces } = await tapped();
     read(head + chunk('one') + END);
     expect([pieces(), node()]).toEqual(['one', head + END]);
   });
 
-  test('a short piece keeps no buffer from being read into', async () => {
+  test('a short piece does not block its buffer', async () => {
     const lengths: number[] = [];
     const { read } = await tapped(({ buffer }) => lengths.push(buffer.byteLength) > 0);
     read(HEAD);
@@ -162,7 +161,7 @@ describe('what node sees and what the reader gets', () => {
     expect([lengths[0] === 65_536, lengths[1]]).toEqual([false, 65_536]);
   });
 
-  test('a reader that has enough stops the socket', async () => {
+  test('a full reader pauses the socket', async () => {
     let more = false;
     const { read } = await tapped(() => more);
     expect(read(HEAD)).toBe(true);
@@ -171,7 +170,7 @@ describe('what node sees and what the reader gets', () => {
     expect(read(chunk('two'))).toBe(true);
   });
 
-  test('a body that is left to node is all node sees', async () => {
+  test('a body that is left to the parser is not touched', async () => {
     const { read, node, pieces, socket, tap } = await tapped();
     socket.removeAllListeners('data');
     let seen = '';
@@ -184,7 +183,7 @@ describe('what node sees and what the reader gets', () => {
     expect([seen, node(), pieces()]).toEqual([answer, '', '']);
   });
 
-  test('a head that node has not read yet is one whose body it reads', async () => {
+  test('a head that the parser has not read yet keeps its body there', async () => {
     const { read, node, isTaken, pieces, socket } = await tapped();
     socket.pause();
     read(HEAD + chunk('one'));
@@ -195,7 +194,7 @@ describe('what node sees and what the reader gets', () => {
   });
 });
 
-/** A server that says what the test says, and how often somebody connected. */
+/** A server that sends what the test says, and counts connections. */
 async function raw(listener: (socket: Socket, request: number) => void, tls?: object) {
   let connections = 0;
   let requests = 0;
@@ -231,7 +230,7 @@ async function textOf({ body }: TransportResponse): Promise<string> {
 }
 
 describe('over a connection', () => {
-  test('which serves the next request too, whatever its answer looks like', async () => {
+  test('that serves the next request too, whatever its answer', async () => {
     const plain = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nplain';
     const { get, connections } = await raw((socket, request) => {
       if (request % 2 === 1) socket.write(plain);
@@ -248,8 +247,8 @@ describe('over a connection', () => {
   });
 
   test('to the second address of a server that does not listen on its first', async () => {
-    // node then makes the handle anew, and asks again what to read into: without an answer, the
-    // bytes went where nobody looked.
+    // Node then creates the handle again, and asks again for a buffer: without one, the bytes were
+    // lost.
     const { url } = await raw((socket) => socket.write(HEAD + chunk('one') + END));
     const addresses = [
       { address: '::1', family: 6 },
@@ -280,7 +279,7 @@ describe('over a connection', () => {
     ['cut before its last line', '0\r\n', true],
     ['with a size that is none', 'zz\r\nsecond\r\n', false],
     ['with data that are longer than their size', '3\r\nsecond\r\n', false],
-  ])('a body %s is told as lost, after all that came of it', async (_, rest, cut) => {
+  ])('a body %s is reported as lost, after all of its bytes', async (_, rest, cut) => {
     const { get } = await raw((socket) => {
       socket.write(HEAD + chunk('first') + rest);
       if (cut) setImmediate(() => socket.end());
@@ -306,7 +305,7 @@ describe('over a connection', () => {
     await expect(next).rejects.toMatchObject({ kind: 'aborted' });
   });
 
-  test('a reader that takes its time holds up the sender, and what it reads stays as it is until it asks for more', async () => {
+  test('a slow reader pauses the sender, and its chunks stay unchanged', async () => {
     const size = 24 * 1024 * 1024;
     const data = Buffer.alloc(size);
     for (let i = 0; i < size; i++) data[i] = (i * 7 + (i >>> 8)) & 0xff;
@@ -327,7 +326,7 @@ describe('over a connection', () => {
     let reads = 0;
     const buffers = new Set<ArrayBufferLike>();
     for await (const piece of body) {
-      // As much as the kernel's buffers take, and no more: node's own are the other end's.
+      // As much as the kernel's buffers hold, and no more: Node's own are at the other end.
       if (reads === 0) for (let i = 0; i < 50; i++) await macrotask();
       if (reads === 0) expect(server?.writableLength).toBeGreaterThan(size / 4);
       if (reads++ % 16 === 0) await macrotask();
@@ -343,7 +342,7 @@ describe('over a connection', () => {
     expect(buffers.size).toBeLessThan(reads / 8);
   });
 
-  test('a reader that does not come is kept a buffer, not one for each read', async () => {
+  test('a waiting reader holds one buffer, not one for each read', async () => {
     const event = 'x'.repeat(5000);
     const { get } = await raw((socket) => {
       socket.write(HEAD);
@@ -368,7 +367,7 @@ describe('over a connection', () => {
     expect(buffers.size).toBeLessThan(4);
   });
 
-  test('random chunks in random writes are what was sent, with and without TLS', async () => {
+  test('random chunks in random writes arrive unchanged, with and without TLS', async () => {
     const random = new Random(seed);
     const authorityOf = await authority();
     const tls = await certificate(authorityOf, '127.0.0.1');

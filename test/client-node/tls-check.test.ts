@@ -1,7 +1,7 @@
 /**
- * TLS material that cannot be used: an error that names the option, before anything is sent, and
- * shows none of it. node's TypeErrors and OpenSSL's words came from the first request, and of a CA
- * without a certificate only that no server was trusted.
+ * Unusable TLS material is an error that names the option, before a request is sent, and quotes no
+ * material. Otherwise Node's TypeErrors and OpenSSL's messages came with the first request, and for
+ * a CA without a certificate only an untrusted server.
  */
 import { createPrivateKey } from 'node:crypto';
 import { inspect } from 'node:util';
@@ -61,7 +61,7 @@ function refusal(make: () => unknown): Error {
   throw new Error('nothing was refused');
 }
 
-describe('httpTransport refuses', () => {
+describe('httpTransport rejects', () => {
   test.each(CASES)('%s', (_what, tls, option) => {
     const error = refusal(() => httpTransport('https://127.0.0.1:1', { tls: tls as never }));
     expect(error).toMatchObject({
@@ -85,7 +85,7 @@ const NAMES: Record<string, string> = {
   servername: 'tls-server-name',
 };
 
-test.each(CASES)('kubeConfigTransport refuses %s', async (_what, tls, option) => {
+test.each(CASES)('kubeConfigTransport rejects %s', async (_what, tls, option) => {
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
     { name: 'c', server: 'https://127.0.0.1:1', skipTLSVerify: false },

@@ -1,7 +1,4 @@
-/**
- * Caches that are behind, as a test says: a transport whose watches deliver nothing while its gate
- * is shut.
- */
+/** Caches that lag: a transport whose watches deliver nothing while its gate is closed. */
 import {
   type FactoryOptions,
   newSharedInformerFactory,
@@ -16,32 +13,30 @@ import { live } from '../helpers/client/fixtures.ts';
 
 export class Gate {
   #open = true;
-  /** How many events may come although it is shut. */
+  /** The number of events that may pass while the gate is closed. */
   #passes = 0;
   #cuts = 0;
   #waiting: (() => void)[] = [];
 
-  /** From now on watches deliver nothing; lists are answered. */
+  /** Closes the gate: watches deliver nothing; lists are answered. */
   shut(): void {
     this.#open = false;
     this.#passes = 0;
   }
 
-  /** What was held back comes, and what follows too. */
+  /** Opens the gate: held events are delivered, and later ones too. */
   open(): void {
     this.#open = true;
     this.#wake();
   }
 
-  /** So many events come, and no more. */
+  /** Lets this many events pass. */
   pass(events: number): void {
     this.#passes += events;
     this.#wake();
   }
 
-  /**
-   * What is held back is lost, with its connections; watches that are opened afterwards deliver.
-   */
+  /** Discards the held events with their connections; new watches deliver. */
   cut(): void {
     this.#cuts++;
     this.open();
@@ -77,7 +72,7 @@ export class Gate {
   }
 }
 
-/** An event a piece, however the network cut them. */
+/** One event at a time, however the network cut them. */
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
   let text = '';
@@ -90,7 +85,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   if (text !== '') yield encoder.encode(text);
 }
 
-/** A client whose cache reads through a gate, and one of others. */
+/** A client whose cache reads through a gate, and one of other programs. */
 export async function behind(
   options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {},
 ) {
@@ -107,7 +102,7 @@ export async function behind(
   return { server, others, client, clock, gate, factory, requests, transport };
 }
 
-/** Whether a promise has settled once all that can run has run. */
+/** Whether a promise has settled once everything that can run has run. */
 export async function settled(clock: FakeClock, promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   promise.then(

@@ -1,6 +1,6 @@
 /**
- * Integers beyond 2^53, which JavaScript rounds, and numbers that it writes in another way: what is
- * not touched goes back as it came, by each way of reading and writing.
+ * Integers beyond 2^53, which JavaScript rounds, and numbers that it writes differently: what a
+ * program does not change is sent back as it came, by all ways of reading and writing.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import {
@@ -43,7 +43,7 @@ const key = at('a');
 class Store {
   version = 5;
   spec: string;
-  /** The bodies of writes, as they came. */
+  /** The bodies of writes. */
   readonly sent: string[] = [];
   readonly requests: string[] = [];
   readonly #watches = new Set<(text: string) => void>();
@@ -120,8 +120,8 @@ const labelled = (widget: Widget): Widget => ({
   metadata: { ...widget.metadata, labels: { seen: 'true' } },
 });
 
-// A controller that set a label on a custom resource changed a serial number beyond 2^53 with it,
-// by one: what was read had been rounded, and was sent back.
+// A controller that set a label on a custom resource also changed a serial number beyond 2^53 by
+// one: the read had rounded it.
 describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf) => {
   const setUp = (spec = SPEC) => {
     const store = new Store(spec);
@@ -161,7 +161,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
   ];
 
   describe.each(Object.entries(READS))('%s and update', (how, read) => {
-    test.each(FORMS)('sends %s as it came', async (_, spec) => {
+    test.each(FORMS)('sends %s unchanged', async (_, spec) => {
       const { store, client } = setUp(spec);
       const widget = await read(client);
       store.sent.length = 0;
@@ -170,7 +170,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
       expect(store.sent[0]).toContain('"labels":{"seen":"true"}');
     });
 
-    test('asks the server only where numbers may have been rounded', async () => {
+    test('reads from the server only if numbers may have been rounded', async () => {
       const { store, client } = setUp('{"serial":9007199254740991,"size":2}');
       const widget = await read(client);
       store.requests.length = 0;
@@ -180,7 +180,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     });
   });
 
-  test('an update of what others have changed is a conflict, and no guess', async () => {
+  test('an update of a changed object is a conflict, not a guess', async () => {
     const { store, client } = setUp();
     const widget = structuredClone(await client.get(Widgets, key));
     store.set('{"serial":9007199254740992}');
@@ -200,7 +200,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent[2]).toContain('"spec":{"serial":-1152921504606846976}');
   });
 
-  test('one that the server does not have is refused, with its path and a way out', async () => {
+  test('a rounded number that the server does not have is rejected with its path', async () => {
     const { store, client } = setUp();
     const spec = { serial: 2 ** 60, parts: [{ name: 'x', serial: 2 ** 61 }] };
     for (const write of [
@@ -219,7 +219,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent).toEqual([]);
   });
 
-  test('createOrUpdate and createOrPatch send what they do not touch as it came', async () => {
+  test('createOrUpdate and createOrPatch send unchanged numbers as they came', async () => {
     const spec = `{"serial":${BIG},"list":[${BIG},9007199254740992],"parts":[{"name":"x","serial":${BIG}}]}`;
     const { store, client } = setUp(spec);
     const mutate = (widget: Widget): void => {
@@ -235,7 +235,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     );
   });
 
-  test('createOrUpdate sees that a BigInt is another number', async () => {
+  test('createOrUpdate treats a BigInt as another number', async () => {
     const { store, client } = setUp();
     const set = (serial: bigint) =>
       createOrUpdate(client, Widgets, key, (widget) => {
@@ -247,7 +247,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent[0]).toContain('"serial":9007199254740992');
   });
 
-  test('a patch of mergeFrom has the list that it replaces as it came', async () => {
+  test('a patch of mergeFrom has the exact numbers of a replaced list', async () => {
     const { store, client } = setUp(`{"list":[${BIG},2],"byName":{"x":${BIG}}}`);
     const widget = structuredClone(await client.get(Widgets, key));
     const base = mergeFrom(widget);
@@ -256,7 +256,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent).toEqual([`{"spec":{"list":[${BIG},2,3]}}`]);
   });
 
-  test('a list that has grown tells apart what JavaScript does not', async () => {
+  test('elements of a longer list are distinguished by their exact numbers', async () => {
     const { store, client } = setUp(`{"list":[${BIG},9007199254740992]}`);
     const widget = structuredClone(await client.get(Widgets, key));
     const base = mergeFrom(widget);
@@ -265,7 +265,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent).toEqual([`{"spec":{"list":[${BIG},9007199254740992,1]}}`]);
   });
 
-  test('a place in a list that has changed tells nothing', async () => {
+  test('a list element at another index has no known number', async () => {
     const { store, client } = setUp(`{"list":[${BIG},9007199254740992,1]}`);
     const widget = structuredClone(await client.get(Widgets, key));
     widget.spec.list?.shift();
@@ -275,7 +275,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent).toEqual([]);
   });
 
-  test('a JSON patch and a status are looked at as well', async () => {
+  test('a JSON patch and a status are checked too', async () => {
     const { store, client } = setUp();
     const { spec } = structuredClone(await client.get(Widgets, key));
     const value = { serial: spec.serial };
@@ -294,7 +294,7 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
 });
 
 // controller-runtime: pkg/client/patch_test.go
-test('mergeFrom patches one int64 to its neighbour', () => {
+test('mergeFrom patches an int64 to its neighbour', () => {
   const before = { metadata: key, spec: { serial: 9223372036854775806n } };
   const after = { metadata: key, spec: { serial: 9223372036854775807n } };
   const { body } = mergeFrom(before).to(after);
@@ -314,7 +314,7 @@ describe('numbers of other forms', () => {
     '1e400',
     '0.12345678901234567890',
     '100000000000000000000000',
-  ])('%s goes back as it came', async (number) => {
+  ])('%s is sent unchanged', async (number) => {
     const spec = `{"serial":${number}}`;
     const store = new Store(spec);
     const client = CLIENTS.live?.(store) as Client;
@@ -325,18 +325,21 @@ describe('numbers of other forms', () => {
     expect(store.sent.map((text) => text.includes(`"spec":${spec}`))).toEqual([true, true]);
   });
 
-  test.each([Number.NaN, Number.POSITIVE_INFINITY])('%s is refused by its path', async (serial) => {
-    const client = CLIENTS.live?.(new Store(SPEC)) as Client;
-    await expect(client.update(Widgets, { metadata: key, spec: { serial } })).rejects.toThrow(
-      `"object.spec.serial" expected a number that JSON can say, got ${serial}`,
-    );
-    const body = { spec: { list: [1, serial] } };
-    await expect(client.patch(Widgets, key, { type: 'merge', body })).rejects.toThrow(
-      `"patch.body.spec.list.1" expected a number`,
-    );
-  });
+  test.each([Number.NaN, Number.POSITIVE_INFINITY])(
+    '%s is rejected with its path',
+    async (serial) => {
+      const client = CLIENTS.live?.(new Store(SPEC)) as Client;
+      await expect(client.update(Widgets, { metadata: key, spec: { serial } })).rejects.toThrow(
+        `"object.spec.serial" expected a number that JSON can say, got ${serial}`,
+      );
+      const body = { spec: { list: [1, serial] } };
+      await expect(client.patch(Widgets, key, { type: 'merge', body })).rejects.toThrow(
+        `"patch.body.spec.list.1" expected a number`,
+      );
+    },
+  );
 
-  test('an object that is gone is not found, though its numbers were rounded', async () => {
+  test('a deleted object with rounded numbers is NotFound', async () => {
     const gone = '{"kind":"Status","status":"Failure","reason":"NotFound","code":404}';
     const transport: Transport = {
       request: async () => ({

@@ -1,6 +1,6 @@
 /**
- * The client that asks the server each time, over real HTTP: each verb, its options on the wire,
- * and its errors.
+ * The client that sends each call to the server, over real HTTP: each verb, its options on the
+ * wire, and its errors.
  */
 import { fetchTransport, type LabelSelector, StatusError, TransportError } from 'capstan/cache';
 import {
@@ -34,7 +34,7 @@ const MAPS = '/api/v1/namespaces/default/configmaps';
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
 describe('create', () => {
-  test('sends the object with apiVersion and kind, and gives what the server made of it', async () => {
+  test("sends apiVersion and kind, and returns the server's object", async () => {
     const { client, requests } = await live();
     const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     expect(made).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '1' } });
@@ -48,7 +48,7 @@ describe('create', () => {
     expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
   });
 
-  test('makes objects without a namespace, and custom ones', async () => {
+  test('creates objects without a namespace, and custom ones', async () => {
     const { client, requests } = await live();
     await client.create(Namespaces, { metadata: { name: 'team' } });
     const made = await client.create(Widgets, widget('w', { size: 1 }));
@@ -56,9 +56,9 @@ describe('create', () => {
     expect(lines(requests)).toEqual(['POST /api/v1/namespaces', `POST ${WIDGETS}`]);
   });
 
-  // A program that copies what a list's items have copies an undefined, too: JSON leaves it out,
-  // and a custom resource was refused with 400.
-  test('fills in an apiVersion and kind that are there as undefined', async () => {
+  // A program that copies the members of a list's items also copies undefined ones: JSON omits
+  // these, and a custom resource was rejected with 400.
+  test('fills in an apiVersion and kind that are undefined', async () => {
     const { client } = await live();
     const head = { apiVersion: undefined, kind: undefined };
     const expected = { apiVersion: 'example.com/v1', kind: 'Widget', spec: { size: 1 } };
@@ -69,7 +69,7 @@ describe('create', () => {
     expect(await client.apply(Widgets, applied, { fieldOwner: 'me' })).toMatchObject(expected);
   });
 
-  test('takes a name that the server generates', async () => {
+  test('returns a name that the server generates', async () => {
     const { client } = await live();
     const made = await client.create(ConfigMaps, {
       metadata: { namespace: 'default', generateName: 'page-' },
@@ -77,7 +77,7 @@ describe('create', () => {
     expect(made.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
   });
 
-  test('fails with a typed error for an object that is there, and for one that is not valid', async () => {
+  test('rejects with a typed error for an existing or invalid object', async () => {
     const { client } = await live();
     await client.create(ConfigMaps, configMap('a'));
     const again = await client.create(ConfigMaps, configMap('a')).catch((error: unknown) => error);
@@ -114,7 +114,7 @@ describe('update', () => {
     expect(labelled.metadata.labels).toMatchObject({ a: 'b' });
   });
 
-  test('is a conflict with an old version, and not found for what is not there', async () => {
+  test('is a conflict with an old resourceVersion, and NotFound for a missing object', async () => {
     const { client } = await live();
     const made = await client.create(ConfigMaps, configMap('a'));
     await client.update(ConfigMaps, { ...made, data: { page: '1' } });
@@ -126,7 +126,7 @@ describe('update', () => {
 });
 
 describe('patch', () => {
-  test('speaks JSON patch, merge patch, and what it is given as it is', async () => {
+  test('sends JSON patches, merge patches, and raw ones', async () => {
     const { client, requests } = await live();
     await client.create(Widgets, widget('w', { size: 1, color: 'red' }));
     const merged = await client.patch(Widgets, at('w'), {
@@ -148,8 +148,8 @@ describe('patch', () => {
     expect(lines(requests)[1]).toBe(`PATCH ${WIDGETS}/w`);
   });
 
-  // Differences that a program had made by itself, of an answer and an item of a list.
-  test('a patch that would take away kind and apiVersion leaves them', async () => {
+  // A program's own difference between an answer and an item of a list removed both members.
+  test('does not remove kind and apiVersion', async () => {
     const { client } = await live();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const gone = { kind: null, apiVersion: null };
@@ -177,7 +177,7 @@ describe('patch', () => {
     }
   });
 
-  test('sends a strategic patch as such', async () => {
+  test('sends a strategic merge patch', async () => {
     const { client, requests } = await live();
     await client
       .patch(ConfigMaps, at('a'), { type: 'strategic', body: { data: { page: '2' } } })
@@ -187,7 +187,7 @@ describe('patch', () => {
 });
 
 describe('apply', () => {
-  test('names its field owner, and whether it takes over', async () => {
+  test('sends its field owner and force', async () => {
     const { client, requests } = await live();
     const apply = (object: ConfigMap, options: Parameters<Client['apply']>[2]) =>
       client.apply(ConfigMaps, object, options).catch((error: unknown) => error);
@@ -205,7 +205,7 @@ describe('apply', () => {
     });
   });
 
-  test('is a conflict where another owns the field, and takes it over by force', async () => {
+  test('is a conflict if another manager owns the field, unless forced', async () => {
     const { client } = await live();
     const page = (value: string) => configMap('a', { page: value });
     expect((await client.apply(ConfigMaps, page('1'), { fieldOwner: 'me' })).data).toEqual({
@@ -221,7 +221,7 @@ describe('apply', () => {
     ).toEqual({ page: '2' });
   });
 
-  test('is refused without a field owner, before anything is sent', async () => {
+  test('is rejected without a field owner, before it is sent', async () => {
     const { client, requests } = await live();
     await expect(client.apply(ConfigMaps, configMap('a'))).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
@@ -240,7 +240,7 @@ describe('delete', () => {
     await expect(client.delete(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
   });
 
-  test('sends its options, and fails where a precondition does not hold', async () => {
+  test('sends its options, and rejects if a precondition does not hold', async () => {
     const { client, requests } = await live();
     const made = await client.create(ConfigMaps, configMap('a'));
     await expect(
@@ -263,7 +263,7 @@ describe('delete', () => {
     await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
   });
 
-  test('removes a collection, as far as its selectors go', async () => {
+  test('removes the selected objects of a collection', async () => {
     const { client, requests } = await live();
     for (const name of ['a', 'b', 'c'])
       await client.create(
@@ -299,13 +299,13 @@ describe('delete', () => {
 });
 
 describe('get', () => {
-  test('is not found for what is not there, with what it was', async () => {
+  test("rejects with NotFound and the object's name", async () => {
     const { client } = await live();
     const error = await client.get(ConfigMaps, at('a')).catch((failure: unknown) => failure);
     expect(error).toMatchObject({ code: 'STATUS', status: 404, reason: 'NotFound' });
   });
 
-  test('takes a reconcile request for either scope', async () => {
+  test('accepts a reconcile request for either scope', async () => {
     const { client, requests } = await live();
     await client.create(Namespaces, { metadata: { name: 'team' } });
     await client.get(Namespaces, { namespace: '', name: 'team' });
@@ -318,8 +318,8 @@ describe('get', () => {
 });
 
 describe('list', () => {
-  // A Deployment's spec.selector was refused: each program wrote its own text of it.
-  test('and deleteAllOf take a selector as objects carry it, and refuse what is none', async () => {
+  // A Deployment's spec.selector was rejected: each program converted it to text.
+  test('and deleteAllOf accept a LabelSelector, and reject an invalid one', async () => {
     const { client, requests } = await live();
     const both = (selector: LabelSelector) => {
       const options = { namespace: 'default', labelSelector: selector };
@@ -335,7 +335,7 @@ describe('list', () => {
       expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   });
 
-  test('gives what its namespace and selectors select, each with its kind', async () => {
+  test('returns the objects of its namespace and selectors, each with its kind', async () => {
     const { client } = await live();
     for (const [namespace, name] of [
       ['default', 'a'],
@@ -357,7 +357,7 @@ describe('list', () => {
     expect(Number(metadata.resourceVersion)).toBeGreaterThan(0);
   });
 
-  test('comes in pages, by hand or as one loop', async () => {
+  test('returns pages, one at a time or in a loop', async () => {
     const { client } = await live();
     for (const name of ['a', 'b', 'c', 'd', 'e']) await client.create(ConfigMaps, configMap(name));
     const first = await client.list(ConfigMaps, { limit: 2 });
@@ -378,7 +378,7 @@ describe('list', () => {
     expect(sizes).toEqual([3, 2]);
   });
 
-  test('ends a loop over pages that expired meanwhile with an error, as what it gave is a part', async () => {
+  test('ends a loop over expired pages with an error', async () => {
     const { client, server } = await live();
     for (const name of ['a', 'b', 'c']) await client.create(ConfigMaps, configMap(name));
     const pages = listAll(client, ConfigMaps, { pageSize: 1 });
@@ -396,7 +396,7 @@ describe('list', () => {
 });
 
 describe('status', () => {
-  test('is read and written apart from the rest', async () => {
+  test('is read and written separately', async () => {
     const { client, requests } = await live();
     const made = await client.create(Widgets, widget('w', { size: 1 }));
     const updated = await client
@@ -433,8 +433,8 @@ describe('status', () => {
   });
 });
 
-describe('the defaults of a client', () => {
-  test('stand in each write, unless the call says otherwise; apply validates by itself', async () => {
+describe('the default options of a client', () => {
+  test('are sent with each write, unless the call has others', async () => {
     const { client, requests } = await live({ fieldOwner: 'me', fieldValidation: 'Strict' });
     await client.create(ConfigMaps, configMap('a'));
     await client.create(ConfigMaps, configMap('b'), {
@@ -452,7 +452,7 @@ describe('the defaults of a client', () => {
   });
 });
 
-test('the client works over fetch as over any transport, the bodies of deletions included', async () => {
+test('the client works over fetch, with bodies of deletions', async () => {
   const { server } = await live();
   const client = newClient({ transport: fetchTransport(server.url), fieldOwner: 'me' });
   const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
@@ -512,13 +512,13 @@ describe('what cannot be sent', () => {
       'a patch of no type',
       (client) => client.patch(ConfigMaps, at('a'), { type: 'other' } as never),
     ],
-  ])('is refused with a clear error: %s', async (_, call) => {
+  ])('is rejected with a clear error: %s', async (_, call) => {
     const { client, requests } = await live();
     await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(requests).toEqual([]);
   });
 
-  test('a client is not made of wrong options', () => {
+  test('wrong options of a client are rejected', () => {
     const transport = { request: () => Promise.reject(new Error('unused')) };
     for (const wrong of [
       {},
@@ -543,8 +543,8 @@ function cycle(): object {
   return value;
 }
 
-describe('repeats', () => {
-  test('a write goes again where the server said when, and no other time', async () => {
+describe('retries', () => {
+  test('a write is repeated after Retry-After, and not otherwise', async () => {
     const clock = new FakeClock();
     const { client, server, requests } = await live({ clock });
     server.inject({ verb: 'create', do: 'status', status: 503, retryAfter: 2000, times: 1 });
@@ -559,7 +559,7 @@ describe('repeats', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('a write whose connection was lost is never sent twice, and a read is', async () => {
+  test('after a lost connection a read is repeated and a write is not', async () => {
     const clock = new FakeClock();
     const { client, server, requests } = await live({ clock });
     for (const verb of ['create', 'update', 'patch', 'delete'] as const)
@@ -579,7 +579,7 @@ describe('repeats', () => {
     expect(requests).toHaveLength(6);
   });
 
-  test('nothing is sent, and nothing is waited for, once the signal has fired', async () => {
+  test('nothing is sent or awaited once the signal has fired', async () => {
     const { client, requests } = await live();
     await expect(
       client.get(ConfigMaps, at('a'), { signal: AbortSignal.abort() }),
@@ -589,7 +589,7 @@ describe('repeats', () => {
     expect(requests).toEqual([]);
   });
 
-  test('a request that stalls ends with its signal', async () => {
+  test('a stalled request ends with its signal', async () => {
     const { client, server } = await live();
     server.inject({ verb: 'get', do: 'stall' });
     const abort = new AbortController();
@@ -598,7 +598,7 @@ describe('repeats', () => {
     await expect(getting).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  test('an answer that is no JSON is a typed error', async () => {
+  test('an answer that is not JSON is a typed error', async () => {
     const { client, server } = await live();
     server.inject({ verb: 'get', do: 'garbage', bytes: '<html>' });
     await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'DECODE' });

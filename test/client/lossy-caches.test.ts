@@ -1,7 +1,4 @@
-/**
- * Caches that have less of an object than the server, fewer objects, or older ones: what is
- * written.
- */
+/** Writes by caches that have fewer members, fewer objects or older objects than the server. */
 import type { FactoryOptions, KubeObject } from 'capstan/cache';
 import {
   createOrPatch,
@@ -31,7 +28,7 @@ type Full = ConfigMap & { binaryData?: Record<string, string> };
 const Maps = ConfigMaps as unknown as Parameters<typeof createOrUpdate<Full>>[1];
 const key = at('site');
 
-/** An object of which a cache has less, and what of it: by options, as they may be given. */
+/** The members that a cache drops, by its options. */
 const CACHES: [string, FactoryOptions][] = [
   ['drop', { perResource: new Map([[ConfigMaps, { drop: ['binaryData'] }]]) }],
   ['drop of all', { drop: ['binaryData'] }],
@@ -59,8 +56,8 @@ const CACHES: [string, FactoryOptions][] = [
   ['metadata alone', { selections: new Map([[ConfigMaps, { metadataOnly: true }]]) }],
 ];
 
-// createOrUpdate set a label on a ConfigMap, whose large binaryData its cache had been told to
-// drop: the update had none, so that the server deleted it.
+// createOrUpdate set a label on a ConfigMap whose binaryData its cache dropped: the update had
+// none, so the server deleted it.
 describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
   const setUp = async () => {
     const setup = await cached({ factoryOptions, fieldOwner: 'me' });
@@ -85,7 +82,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect((await call(team, Maps, key, label)).result).toBe('unchanged');
   });
 
-  test('lets createOrUpdate take away what it does not show', async () => {
+  test('lets createOrUpdate remove members that it does not show', async () => {
     const { client, now } = await setUp();
     const { result } = await createOrUpdate(client, Maps, key, (map) => {
       delete map.binaryData;
@@ -93,7 +90,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect([result, (await now()).binaryData]).toEqual(['updated', undefined]);
   });
 
-  test('refuses an update of what it shows, and says what would be lost', async () => {
+  test('rejects an update of an object it shows, and names what would be lost', async () => {
     const { client, shown, now } = await setUp();
     for (const copy of [shown, { ...shown }, structuredClone(shown)]) {
       const error = await client
@@ -107,7 +104,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect(await now()).toMatchObject(whole);
   });
 
-  test('refuses to apply what it shows, and applies what is put together', async () => {
+  test('rejects an apply of an object it shows, and applies a new one', async () => {
     const { client, shown, now } = await setUp();
     const { managedFields: _, ...metadata } = shown.metadata;
     const given = { ...shown, kind: 'ConfigMap', apiVersion: 'v1', metadata };
@@ -116,7 +113,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect(await now()).toMatchObject({ ...whole, metadata: { labels: { seen: 'true' } } });
   });
 
-  test('updates what was read live, or to be written', async () => {
+  test('updates objects that were read live or forUpdate', async () => {
     const { client, now } = await setUp();
     for (const [seen, options] of [
       ['1', { live: true }],
@@ -136,7 +133,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect(await now()).toMatchObject({ ...whole, metadata: { labels: { seen: 'true' } } });
   });
 
-  test('puts a finalizer on', async () => {
+  test('adds a finalizer', async () => {
     const { client, shown, now } = await setUp();
     const applied = await finalizer(client, Maps, 'example.com/a', shown, {
       apply: (map) => map,
@@ -146,7 +143,7 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect((await now()).metadata.finalizers).toEqual(['example.com/a']);
   });
 
-  test('leaves to the server what another version, or no object, makes of an update', async () => {
+  test('leaves an update of another version or a missing object to the server', async () => {
     const { client, other, shown, now } = await setUp();
     await other.patch(Maps, key, { type: 'merge', body: { data: { page: '2' } } });
     const given = { ...shown, kind: 'ConfigMap', apiVersion: 'v1' };
@@ -169,7 +166,7 @@ describe('parts of members', () => {
   });
   const withSpec = (spec: object) => ({ spec }) as object;
 
-  test('an annotation that a transform cuts out is not deleted', async () => {
+  test('an annotation that a transform removes is not deleted', async () => {
     const { client, shown, other } = await setUp(
       { drop: ['metadata.annotations.large'] },
       annotated({ large: 'x', small: 'y' }),
@@ -179,12 +176,12 @@ describe('parts of members', () => {
     await expect(client.update(Widgets, changed)).rejects.toThrow('"metadata.annotations.large"');
     const { metadata } = await other.get(Widgets, at('a'));
     expect(metadata.annotations).toEqual({ large: 'x', small: 'y' });
-    // one that is set anew is the caller's
+    // one that is set again is the caller's
     const set = { ...metadata, annotations: { large: 'mine' } };
     await client.update(Widgets, { ...shown, metadata: set });
   });
 
-  test('all annotations being dropped, those that are set do not replace them', async () => {
+  test('with all annotations dropped, new ones do not replace them', async () => {
     const { client, shown } = await setUp(
       { drop: ['metadata.annotations'] },
       annotated({ a: 'x' }),
@@ -193,7 +190,7 @@ describe('parts of members', () => {
     await expect(client.update(Widgets, changed)).rejects.toThrow('"metadata.annotations.a"');
   });
 
-  test('a value that a transform changes is not written over', async () => {
+  test('a value that a transform changes is not written', async () => {
     const cut = (object: object) => ({ ...object, spec: { color: '<cut>' } }) as never;
     const { client, shown, other } = await setUp({ transform: cut }, withSpec({ color: 'red' }));
     const changed = { ...shown, metadata: { ...shown.metadata, labels: { seen: 'true' } } };
@@ -202,7 +199,7 @@ describe('parts of members', () => {
     expect((await other.get(Widgets, at('a'))).spec).toEqual({ color: 'blue' });
   });
 
-  test('a list is looked at element by element, in a patch too', async () => {
+  test('a list is compared by element, in a patch too', async () => {
     const parts = [
       { name: 'x', large: 'X' },
       { name: 'y', large: 'Y' },
@@ -227,7 +224,7 @@ describe('parts of members', () => {
     expect((await other.get(Widgets, at('a'))).spec?.parts).toEqual([...parts, { name: 'z' }]);
   });
 
-  test('a list that a transform shortens is not written over', async () => {
+  test('a list that a transform shortens is not written', async () => {
     const first = (object: KubeObject & { spec?: { parts?: string[] } }) =>
       ({ ...object, spec: { ...object.spec, parts: object.spec?.parts?.slice(0, 1) } }) as never;
     const { client, shown } = await setUp({ transform: first }, withSpec({ parts: ['x', 'y'] }));
@@ -236,7 +233,7 @@ describe('parts of members', () => {
     await client.update(Widgets, given(['x', 'y', 'z']));
   });
 
-  test('a status that is dropped goes with an update as it is, and is not updated', async () => {
+  test('a dropped status is sent unchanged with an update, and not updated', async () => {
     const { client, shown, other } = await setUp({ drop: ['status'] }, {});
     const ready = { status: { ready: true } };
     await other.status().patch(Widgets, at('a'), { type: 'merge', body: ready });
@@ -263,8 +260,8 @@ describe('parts of members', () => {
   });
 });
 
-// Each createOrUpdate of an object that its cache leaves out, as it has not got the label yet, was
-// answered with a 409, for ever and without a word of the selector.
+// createOrUpdate of an object that the cache excludes, because it lacks the label, was answered
+// with 409 for ever, without a hint of the selector.
 describe('a cache that is restricted by a selector', () => {
   const labels = { app: 'web' };
   const set = (map: ConfigMap): void => {
@@ -287,7 +284,7 @@ describe('a cache that is restricted by a selector', () => {
     ],
   ];
 
-  test.each(CACHES)('%s: createOrUpdate finds what it leaves out', async (_, factoryOptions) => {
+  test.each(CACHES)('%s: createOrUpdate finds an excluded object', async (_, factoryOptions) => {
     const { client, transport } = await cached({ factoryOptions });
     const other = newClient({ transport });
     await other.create(ConfigMaps, configMap('site', { page: '1' }));
@@ -298,7 +295,7 @@ describe('a cache that is restricted by a selector', () => {
     expect((await createOrUpdate(client, ConfigMaps, at('new'), set)).result).toBe('unchanged');
   });
 
-  test.each(CACHES)('%s: a creation that is refused says why', async (_, factoryOptions) => {
+  test.each(CACHES)('%s: a rejected create says why', async (_, factoryOptions) => {
     const { client, transport } = await cached({ factoryOptions });
     await newClient({ transport }).create(ConfigMaps, configMap('site'));
     await expect(client.get(ConfigMaps, key)).rejects.toSatisfy(isNotFound);
@@ -311,9 +308,8 @@ describe('a cache that is restricted by a selector', () => {
   });
 });
 
-// retryOnConflict read the same old object from a cache that was behind another writer five times,
-// and gave up.
-describe('a cache that is behind', () => {
+// retryOnConflict read the same old object from a lagging cache five times, and gave up.
+describe('a lagging cache', () => {
   const setUp = async () => {
     const setup = await cached({});
     const { server, client, factory, transport } = setup;
@@ -361,7 +357,7 @@ describe('a cache that is behind', () => {
         await client.create(ConfigMaps, configMap('site', { a: '2', b: '3' }));
       },
     ],
-  ])('is not read again after a conflict: %s', async (_, write) => {
+  ])('is bypassed after a conflict: %s', async (_, write) => {
     const { client, other } = await setUp();
     let tries = 0;
     await retryOnConflict(noWait, async () => {
@@ -372,7 +368,7 @@ describe('a cache that is behind', () => {
     expect((await other.get(ConfigMaps, key)).data).toEqual({ a: '2', b: '3' });
   });
 
-  test('is read again once it shows something newer', async () => {
+  test('is read again once it has a newer object', async () => {
     const { client, made, requests } = await setUp();
     await expect(client.update(ConfigMaps, made)).rejects.toSatisfy(isConflict);
     requests.length = 0;
@@ -381,7 +377,7 @@ describe('a cache that is behind', () => {
     expect(requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
-  test('does not make others be read live', async () => {
+  test('is not bypassed for other objects', async () => {
     const { client, made, requests } = await setUp();
     await expect(client.update(ConfigMaps, made)).rejects.toSatisfy(isConflict);
     requests.length = 0;
@@ -390,7 +386,7 @@ describe('a cache that is behind', () => {
   });
 });
 
-test('an object that the cache does not show yet is found after its creation was refused', async () => {
+test('an object missing from the cache is found after AlreadyExists', async () => {
   const { server, client, transport } = await cached({});
   server.inject({ verb: 'watch', path: '/configmaps', do: 'hang' });
   await expect(client.get(ConfigMaps, key)).rejects.toSatisfy(isNotFound);

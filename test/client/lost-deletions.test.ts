@@ -1,6 +1,6 @@
 /**
- * Deletions whose version neither the server said nor the cache knew: what a read asks of the
- * server for them, and that it waits for nothing else.
+ * Deletions at an unknown resourceVersion: which requests a read sends for them, and that it waits
+ * for nothing else.
  */
 import { defineResource } from 'capstan/cache';
 import { expect, test, vi } from 'vitest';
@@ -17,9 +17,9 @@ const Roles = defineResource<{ metadata: { namespace: string; name: string } }>(
   },
 });
 
-// A clean-up deleted what others had made, and the next list asked for each of it, all at once:
-// thousands of requests in flight.
-test('a list asks once, however many deletions are at no known version, and waits for what the cache still shows', async () => {
+// A cleanup deleted objects of others, and the next list sent one request for each, all at once:
+// thousands in flight.
+test('a list sends one request for all deletions at no known version', async () => {
   const { client, others, clock, gate, requests } = await behind();
   await others.create(ConfigMaps, configMap('shown'));
   await client.list(ConfigMaps);
@@ -27,7 +27,7 @@ test('a list asks once, however many deletions are at no known version, and wait
   const deleted = Array.from({ length: 500 }, (_, i) => `d${i}`);
   for (const name of deleted) await others.create(ConfigMaps, configMap(name));
   for (const name of ['shown', ...deleted]) await client.delete(ConfigMaps, at(name));
-  // Of two the client made others, which a list has to have.
+  // The client recreated two of them, which a list must have.
   for (const name of ['d0', 'd1']) await client.create(ConfigMaps, configMap(name, { page: '2' }));
   requests.length = 0;
   const listing = client.list(ConfigMaps, { namespace: 'default' });
@@ -48,8 +48,8 @@ test('a list asks once, however many deletions are at no known version, and wait
 });
 
 /**
- * Others made six, which this client has deleted, and make them again; the cache has heard of
- * `heard` events. The server is further than they are.
+ * Others created six objects, which this client has deleted, and create them again; the cache has
+ * received `heard` events. The server is ahead of them.
  */
 async function recreated(heard: number) {
   const setting = await behind();
@@ -70,9 +70,9 @@ async function recreated(heard: number) {
   return { ...setting, asked, names: names.map((name) => `metadata.name=${name}`) };
 }
 
-// The server's version at the time was waited for, to which the cache of a quiet kind comes much
+// It waited for the server's version at that time, which the cache of a quiet kind receives much
 // later: each read waited for five seconds.
-test('what others made under the names is shown without a wait, and asked for once each', async () => {
+test('objects that others recreated are listed without a wait', async () => {
   const { client, clock, gate, asked, names } = await recreated(0);
   expect((await client.list(ConfigMaps)).items).toEqual([]);
   expect(asked()).toEqual(['1']);
@@ -90,19 +90,19 @@ test('what others made under the names is shown without a wait, and asked for on
   expect(asked()).toEqual(['1', ...names]);
 });
 
-test('also where it comes while a list waits for the cache to lose the deleted ones', async () => {
+test('also if it arrives while a list waits for the deletions', async () => {
   const { client, clock, gate, asked, names } = await recreated(6);
   const listing = client.list(ConfigMaps);
   await vi.waitFor(() => expect(asked()).toEqual(['1']));
   expect(await settled(clock, listing)).toBe(false);
-  gate.pass(11); // up to the deletion of the last
+  gate.pass(11); // up to the last deletion
   expect((await listing).items.map(({ data }) => data)).toEqual(Array(5).fill({ page: '2' }));
   expect(asked()).toEqual(['1', ...names.slice(0, 5)]);
 });
 
-// A user who may make a Role may call it so: what came after the comma was another field to the
-// server, which refused that, and each list of Roles failed from then on, of all namespaces too.
-test('an object is asked for by its name, whatever that has in it', async () => {
+// A Role's name may have a comma: the rest was another field to the server, which rejected it, and
+// each list of Roles failed from then on, in all namespaces.
+test("a field selector escapes the object's name", async () => {
   const { client, others, gate, requests } = await behind();
   await client.list(Roles);
   gate.shut();

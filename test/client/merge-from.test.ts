@@ -1,6 +1,6 @@
 /**
- * Patches from two states: what they name, that they lead from one to the other, and what they
- * cannot say.
+ * Patches from two states: what they contain, that they lead from one state to the other, and what
+ * they cannot express.
  */
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ const base = {
 };
 
 describe('mergeFrom', () => {
-  test('names what was changed, added and removed, and nothing else', () => {
+  test('contains only changes, additions and removals', () => {
     const modified = {
       ...base,
       metadata: { ...base.metadata, labels: { x: '1', z: '3' } },
@@ -31,9 +31,9 @@ describe('mergeFrom', () => {
     expect(mergeFrom(base).to(structuredClone(base)).body).toEqual({});
   });
 
-  // A real API server refuses to have the apiVersion removed: "the name of the object (a based on
-  // URL) was undeterminable". The one state was an answer, the other an item of a list.
-  test('never names kind or apiVersion, whichever of the states has them', async () => {
+  // A real API server rejects a patch that removes apiVersion: "the name of the object (a based on
+  // URL) was undeterminable". One state was an answer, the other an item of a list.
+  test('never contains kind or apiVersion', async () => {
     const head = { kind: 'ConfigMap', apiVersion: 'v1' };
     const spec = { ...base.spec, list: [3], ref: head };
     for (const [before, after] of [
@@ -56,8 +56,8 @@ describe('mergeFrom', () => {
       });
   });
 
-  // The object had come from a cache, which leaves them out.
-  test('takes no managedFields away', () => {
+  // The object came from a cache, which drops them.
+  test('removes no managedFields', () => {
     const answer = { ...base, metadata: { ...base.metadata, managedFields: [{ manager: 'me' }] } };
     expect(mergeFrom<object>(answer).to(base).body).toEqual({});
     expect(mergeFrom<object>(base).to(answer).body).toEqual({
@@ -65,7 +65,7 @@ describe('mergeFrom', () => {
     });
   });
 
-  test('carries the version it began with, where that is asked for', () => {
+  test('has the original resourceVersion on request', () => {
     const { body } = mergeFrom(base, { optimisticLock: true }).to({
       ...base,
       spec: { ...base.spec, list: [] },
@@ -74,31 +74,31 @@ describe('mergeFrom', () => {
     expect(() => mergeFrom({ metadata: {} }, { optimisticLock: true })).toThrow(/version/);
   });
 
-  test('begins with a copy, so that the object itself may be changed', () => {
+  test('copies the original, so that the object itself may be changed', () => {
     const object = structuredClone(base);
     const patch = mergeFrom(object);
     object.spec.deep.a = 5;
     expect(patch.to(object).body).toEqual({ spec: { deep: { a: 5 } } });
   });
 
-  test('takes members that are undefined for none, whatever their order', () => {
+  test('treats undefined members as absent, whatever their order', () => {
     const before: { a?: number; b?: number; c: object } = { a: 1, b: 2, c: { x: 1, y: 2 } };
     expect(mergeFrom(before).to({ c: { y: 2, x: 1 }, b: undefined, a: 1 }).body).toEqual({
       b: null,
     });
   });
 
-  test('keeps a name that objects treat apart', () => {
+  test('keeps the member name __proto__', () => {
     const { body } = mergeFrom<object>({}).to(JSON.parse('{"__proto__": {"a": 1}}') as object);
     expect(JSON.stringify(body)).toBe('{"__proto__":{"a":1}}');
   });
 
-  test('refuses a null that a merge patch could not set', () => {
+  test('rejects a null that a merge patch cannot set', () => {
     const before: { a: number | null; b: object } = { a: 1, b: {} };
     for (const modified of [
       { a: null, b: {} },
       { a: 1, b: { deep: { c: null } } },
-      // kept in the patch, and left out by the server without a word
+      // kept in the patch, and dropped by the server silently
       { a: 1, b: { list: [[{ c: null, d: 1 }]] } },
     ])
       expect(() => mergeFrom(before).to(modified)).toThrow(
@@ -120,7 +120,7 @@ describe('mergeFrom', () => {
     }
   });
 
-  test('is a conflict with the optimistic lock, and none without, where others were faster', async () => {
+  test('is a conflict for a changed object only with the optimistic lock', async () => {
     const { client } = await live();
     const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { other: '1' } } });
@@ -144,7 +144,7 @@ function state(random: Random, depth: number): Record<string, unknown> {
 }
 
 describe('rawPatch', () => {
-  test('is sent to the byte, with numbers that JavaScript cannot hold', () => {
+  test('is sent unchanged, with numbers that JavaScript cannot represent', () => {
     const data = '{"spec":{"big":9223372036854775807}}';
     expect(rawPatch('merge', data)).toEqual({
       type: 'raw',
@@ -156,7 +156,7 @@ describe('rawPatch', () => {
     });
   });
 
-  test('refuses what is no patch', () => {
+  test('rejects what is not a patch', () => {
     expect(() => rawPatch('other' as never, '{}')).toThrow(/media type/);
     expect(() => rawPatch('merge', {} as never)).toThrow(/text/);
   });

@@ -1,5 +1,6 @@
 /**
- * Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError.
+ * Lists with null elements, and members that should be lists and are not: no helper fails with a
+ * plain TypeError.
  */
 import { describe, expect, it, test, vi } from 'vitest';
 import { hasCode } from '../../bindings/base/errors.ts';
@@ -29,13 +30,13 @@ import { ConfigMaps as ConfigMap } from '../helpers/client/fixtures.ts';
 const owner = { metadata: { namespace: 'default', name: 'site', uid: 'u-1' } };
 const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'site', uid: 'u-1' };
 
-/** An object as a server may have it, whatever its type says. */
+/** An object as a server may return it, in spite of its type. */
 const objectWith = (metadata: object): { metadata: { name: string; ownerReferences?: never } } => ({
   metadata: { namespace: 'default', name: 'a', ...metadata } as never,
 });
 
-// A custom resource whose definition lets its conditions be null ended reconciles with
-// "Cannot destructure property 'type' of 'object null'".
+// A custom resource whose definition allows null conditions ended reconciles with "Cannot
+// destructure property 'type' of 'object null'".
 describe('null among conditions', () => {
   const ready = { type: 'Ready', status: 'True', reason: 'Deployed', message: '' } as const;
   const list = [null, { ...ready, type: 'Old', lastTransitionTime: 't' }] as never[];
@@ -50,7 +51,7 @@ describe('null among conditions', () => {
     expect(isStatusConditionPresentAndEqual(list, 'Ready', 'True')).toBe(false);
   });
 
-  it('makes none of a list that is null, and an error of what is no list', () => {
+  it('treats a null list as empty, and rejects what is not a list', () => {
     expect(setStatusCondition(null, ready)).toHaveLength(1);
     expect(removeStatusCondition(null, 'Ready')).toEqual([]);
     const wrong = { Ready: 'True' } as never;
@@ -88,7 +89,7 @@ describe('null among owner references', () => {
     ]);
   });
 
-  it('is an error where the references are no list', () => {
+  it('references that are not a list are an error', () => {
     const wrong = objectWith({ ownerReferences: reference });
     for (const call of [
       () => getControllerOf(wrong),
@@ -98,7 +99,7 @@ describe('null among owner references', () => {
       expect(call).toThrow('"object.metadata.ownerReferences" expected a list');
   });
 
-  it('brings the event to the owners beside it', () => {
+  it('enqueues the other owners', () => {
     const added: unknown[] = [];
     const queue = { add: (request: unknown) => added.push(request) } as never;
     const reported = vi.spyOn(console, 'error').mockImplementation(() => undefined);
@@ -114,7 +115,7 @@ describe('null among owner references', () => {
   });
 });
 
-test('labels that are null are none', () => {
+test('null labels count as none', () => {
   expect(labelMatcher('app=web')(null)).toBe(false);
   expect(labelMatcher('!app')(undefined)).toBe(true);
   const pod = { metadata: { name: 'a', namespace: null, uid: null } };
@@ -135,7 +136,7 @@ describe('null among finalizers', () => {
     expect(isBeingDeleted({ metadata: null } as never)).toBe(false);
   });
 
-  it('lets the frame add its own', async () => {
+  it('lets finalizer() add its own', async () => {
     const sent: unknown[] = [];
     const client = {
       patch: async (...[, , patch]: unknown[]) => {
@@ -156,7 +157,7 @@ describe('null among finalizers', () => {
     ]);
   });
 
-  it('is an error where the finalizers are no list', () => {
+  it('finalizers that are not a list are an error', () => {
     for (const call of [
       () => containsFinalizer(objectWith({ finalizers: 'example.com/a' }), 'a'),
       () => addFinalizer(objectWith({ finalizers: {} }), 'a'),

@@ -1,6 +1,6 @@
 /**
- * Reads after writes where the cache alone cannot tell whether it has caught up: resource versions
- * are no decimal numbers, or a tweak restricts the cache by a parameter that is not known here.
+ * Reads after writes if the cache alone cannot tell whether it has caught up: resourceVersions are
+ * no decimal numbers, or a tweak restricts the cache by an unknown parameter.
  */
 import { newSharedInformerFactory, type Transport, type TransportRequest } from 'capstan/cache';
 import { type Client, isNotFound, newClient } from 'capstan/client';
@@ -20,7 +20,7 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-/** A client whose cache is behind a gate, over what `wrap` makes of a server. */
+/** A client whose cache is behind a gate, over a wrapped server. */
 async function behind(wrap: (inner: Transport) => Transport, tweak?: (query: Query) => void) {
   const { server, transport: inner, client: others } = await live();
   const { transport, requests } = recorded(inner);
@@ -45,7 +45,7 @@ type Query = Record<string, string>;
 const pageOf = async (client: Client, name: string): Promise<string | undefined> =>
   (await client.get(ConfigMaps, at(name))).data?.page;
 
-describe('a server whose versions are no decimal numbers', () => {
+describe('a server whose resourceVersions are no decimal numbers', () => {
   const out = (text: string): string => text.replace(/("resourceVersion":\s*")(\d+)"/g, '$1v$2"');
   const into = (text: string): string => text.replace(/("resourceVersion":\s*")v(\d+)"/g, '$1$2"');
   const opaque = (inner: Transport): Transport => ({
@@ -67,7 +67,7 @@ describe('a server whose versions are no decimal numbers', () => {
     },
   });
 
-  test('gives a read what was written when the cache has that very version', async () => {
+  test('lets a read wait until the cache has that exact version', async () => {
     const { client, clock, gate, requests } = await behind(opaque);
     await client.create(ConfigMaps, configMap('a', { page: 'old' }));
     const first = await client.get(ConfigMaps, at('a'));
@@ -81,11 +81,11 @@ describe('a server whose versions are no decimal numbers', () => {
     expect(await reading).toBe('new');
     expect((await listing).items[0]?.data).toEqual({ page: 'new' });
     expect(requests.length).toBe(asked);
-    // Deletions of what was just written cannot be told there, which is said once.
+    // Deletions of recent writes cannot be recognised there, which is reported once.
     expect(reported).toEqual([expect.stringContaining('no decimal numbers')]);
   });
 
-  test('is asked after a second where the cache stays behind, or never shows that version', async () => {
+  test('is read live after a second if the cache never has that version', async () => {
     const { client, others, clock, gate } = await behind(opaque);
     await client.create(ConfigMaps, configMap('a', { page: 'old' }));
     await client.get(ConfigMaps, at('a'));
@@ -107,7 +107,7 @@ describe('a server whose versions are no decimal numbers', () => {
     expect(await gone).toBe(true);
   });
 
-  test('lists by an index what the cache has, and fails for no version that never comes', async () => {
+  test('lists by an index from the cache, without waiting for the version', async () => {
     const { client, others, clock, gate } = await behind(opaque);
     gate.shut();
     await client.create(ConfigMaps, configMap('a', { page: 'x' }));
@@ -123,7 +123,7 @@ describe('a server whose versions are no decimal numbers', () => {
   });
 });
 
-describe('a cache that a tweak restricts by a parameter that is not known here', () => {
+describe('a cache that a tweak restricts by an unknown parameter', () => {
   /** The parameter `half`, by a label. */
   const halved = (inner: Transport): Transport => ({
     request: (request) => {
@@ -138,7 +138,7 @@ describe('a cache that a tweak restricts by a parameter that is not known here',
   const made = (name: string, half: string) =>
     configMap(name, { page: half }, { labels: { half } });
 
-  test('waits for no object that it does not get, and for those that it does', async () => {
+  test('waits only for objects that it receives', async () => {
     const { client, clock, gate, requests } = await behind(halved, first);
     gate.shut();
     await client.create(ConfigMaps, made('other', 'b'));
@@ -155,7 +155,7 @@ describe('a cache that a tweak restricts by a parameter that is not known here',
     ]);
   });
 
-  test('lists what it is restricted to also when the server is asked in its place', async () => {
+  test('lists its restriction also if the server is read instead', async () => {
     const { client, clock, gate } = await behind(halved, first);
     gate.shut();
     for (const name of ['1', '2', '3', '4', '5', '6'])
@@ -165,8 +165,8 @@ describe('a cache that a tweak restricts by a parameter that is not known here',
     expect((await listing).items.map(({ metadata }) => metadata.name)).toEqual(['1', '3', '5']);
   });
 
-  // What was written to another half was told as deleted at the next list.
-  test('tells of no deletion that did not happen', async () => {
+  // A write to another half was reported as deleted at the next list.
+  test('reports no deletion that did not happen', async () => {
     const { client, clock, factory, others, gate, server } = await behind(halved, first);
     const deleted: unknown[] = [];
     const informer = factory.informerFor(ConfigMaps);
@@ -206,7 +206,7 @@ describe('a cache that a tweak restricts by a parameter that is not known here',
       },
       { isUnknown: false, labelSelector: 'half=a', others: {} },
     ],
-  ])('is told from one that a tweak %s', async (_, tweak, selection) => {
+  ])('is distinguished from one that a tweak %s', async (_, tweak, selection) => {
     const { factory } = await behind(halved, tweak);
     expect(factory.informerFor(ConfigMaps).selection()).toMatchObject(selection);
   });

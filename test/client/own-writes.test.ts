@@ -1,6 +1,6 @@
 /**
- * The memory of a client's own writes, step by step: when a cache has caught up, in whatever
- * order answers and events come, and what it costs.
+ * The record of a client's own writes, step by step: when a cache has caught up, in any order of
+ * answers and events, and what it costs.
  */
 import { describe, expect, test } from 'vitest';
 import {
@@ -15,7 +15,7 @@ import {
 
 const KEY = 'default/a';
 
-/** A cache that shows what a test says. */
+/** A cache whose content the test sets. */
 function view() {
   const objects = new Map<string, WrittenObject>();
   let progress = '';
@@ -50,7 +50,7 @@ const write = (
 });
 
 describe('a write', () => {
-  test('is waited for until the object is there in that version or a newer one', () => {
+  test('is waited for until the object has that version or a newer one', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '9');
     writes.add(write('u', '10'), cache);
@@ -64,9 +64,8 @@ describe('a write', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  // Any version from after it tells enough of a deletion, and not of what was created beside it,
-  // whichever was answered first.
-  test('is a deletion that is lost only while nothing else is known of its name', () => {
+  // Any later version proves a deletion, but not a create beside it, whichever was answered first.
+  test('is a lost deletion only while nothing else is known of its name', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     const lost = () => writes.missing(cache, KEY).all.map((each) => isLost(cache, each));
     const [made, deleted] = [write('new', '20'), write('old', undefined, 'gone')];
@@ -88,7 +87,7 @@ describe('a write', () => {
     }
   });
 
-  test('is not remembered where the cache has it already', () => {
+  test('is not recorded if the cache has it already', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     for (const version of ['10', 'opaque']) {
       shows('u', version);
@@ -97,8 +96,8 @@ describe('a write', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  // They were not remembered at all: a read gave what was there before, and nothing was said.
-  test('at a version that is no number is waited for until the cache shows that very version', () => {
+  // They were not recorded: a read returned the old state without a warning.
+  test('at a version that is no number is awaited until the cache has it', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', 'v1');
     writes.add(write('u', 'v3'), cache);
@@ -110,7 +109,7 @@ describe('a write', () => {
     expect([now(), writes.isEmpty()]).toEqual([[], true]);
   });
 
-  test('at a version that is no number gives way to the one that the server has now', () => {
+  test("at a version that is no number is replaced by the server's current one", () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     writes.add(write('u', 'v3'), cache);
     shows('u', 'v4');
@@ -123,21 +122,21 @@ describe('a write', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  test('that deleted, at a version that is no number, is caught up with when the object has gone', () => {
+  test('that deleted, at a version that is no number, ends with the object', () => {
     const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
     shows('u', 'v3');
     writes.add(write('u', 'v3', 'gone'), cache);
     expect(writes.missing(cache, KEY).now.length).toBe(1);
     showsNone('v4');
     expect([writes.missing(cache, KEY).now, writes.isEmpty()]).toEqual([[], true]);
-    // One of this name may have been there before: who reads it asks.
+    // An object of this name may have existed before: the reader asks the server.
     writes.add(write('u', 'v5', 'gone'), cache);
     expect(writes.missing(cache, KEY).now).toEqual([]);
     shows('other', 'v4');
     expect(writes.missing(cache, KEY).unknown.length).toBe(1);
   });
 
-  test('that the cache may not get is looked up on the server, until the cache has it', () => {
+  test('that the cache may not receive is looked up on the server until it does', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     writes.add({ ...write('u', '20'), unsure: true }, cache);
     const [asked] = writes.missing(cache, KEY).unknown as [OwnWrite];
@@ -148,7 +147,7 @@ describe('a write', () => {
     expect(writes.missing(cache, KEY).unknown).toEqual([]);
   });
 
-  test('is caught up with by the object itself, where the cache does not say how far it is', () => {
+  test('ends with the object itself if the cache does not report its version', () => {
     const writes = new OwnWrites();
     writes.add(write('u', '10'), undefined);
     const listed: CacheView = {
@@ -158,14 +157,14 @@ describe('a write', () => {
     expect(writes.missing(listed, KEY).all).toEqual([]);
   });
 
-  test('compares versions beyond any number', () => {
+  test('compares versions of any length', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '99999999999999999999998');
     writes.add(write('u', '99999999999999999999999'), cache);
     expect(writes.missing(cache, KEY).now).toHaveLength(1);
   });
 
-  test('that is answered after a newer one counts no more', () => {
+  test('that is answered after a newer one is ignored', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '9');
     writes.add(write('u', '12'), cache);
@@ -174,7 +173,7 @@ describe('a write', () => {
     expect(writes.missing(cache, KEY).now).toHaveLength(1);
   });
 
-  test('is caught up with when the cache is past it, though the object is not there', () => {
+  test('ends when the cache is past it, even if the object is missing', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
     writes.add(write('u', '10'), cache);
     showsNone('10');
@@ -197,7 +196,7 @@ describe('two writes to one name', () => {
     expect(left(write(undefined, '9', 'gone'), write(undefined, '12'))).toEqual([['there', '12']]);
   });
 
-  test('take asking where one is a deletion at no known version, and are no deletion unless both are', () => {
+  test('need a read of the server if one is a deletion at no known version', () => {
     expect(left(write('v', '12'), write('u', undefined, 'gone'))).toEqual([['there', undefined]]);
     expect(left(write(undefined, undefined, 'gone'), write(undefined, undefined))).toEqual([
       ['there', undefined],
@@ -207,7 +206,7 @@ describe('two writes to one name', () => {
     ]);
   });
 
-  test('leave nothing where the cache has come past both', () => {
+  test('leave nothing if the cache is past both', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
     showsNone('10');
     writes.add(write('u', undefined, 'gone'), cache);
@@ -215,7 +214,7 @@ describe('two writes to one name', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  test('do not bring back the first by what becomes of it', () => {
+  test('do not restore the first with the outcome of the second', () => {
     const [writes, { cache }] = [new OwnWrites(), view()];
     writes.add(write('u', undefined, 'gone'), cache);
     const [first] = writes.missing(cache, KEY).unknown as [OwnWrite];
@@ -242,7 +241,7 @@ describe('a deletion', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  test('is not over by an object of the name from before it, and is by one from after it', () => {
+  test('ends with a newer object of the name, not with an older one', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '8');
     writes.add(write('u', '9', 'gone'), cache);
@@ -252,7 +251,7 @@ describe('a deletion', () => {
     expect(writes.missing(cache, KEY).all).toEqual([]);
   });
 
-  test('that something may hold is waited for until the object is marked', () => {
+  test('that a finalizer may hold is waited for until the object is marked', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '9');
     writes.add(write('u', '9', 'deleting'), cache);
@@ -261,9 +260,8 @@ describe('a deletion', () => {
     expect(writes.missing(cache, KEY).now).toEqual([]);
   });
 
-  test('right after a write that the cache does not have is not taken for the older of the two', () => {
-    // The cache says which version it had when the object was deleted, and that is older than the
-    // write's.
+  test('right after an unseen write is the newer of the two', () => {
+    // The cache reports its version at the time of the deletion, which is older than the write's.
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '9');
     writes.add(write('u', '10'), cache);
@@ -281,12 +279,12 @@ describe('a deletion', () => {
     expect(writes.missing(cache, KEY).now).toMatchObject([{ state: 'gone' }]);
   });
 
-  test('of an object that the cache has yet to see is watched, and waited for once the cache shows it', () => {
+  test('of an object that the cache will get is awaited once it has that', () => {
     const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
     showsNone('8');
     writes.add(write('u', '10'), cache);
     writes.add(write('u', undefined, 'gone'), cache);
-    // A reader that waits for something else has to look at this again.
+    // A reader that waits for something else has to check this again.
     expect(writes.missing(cache, KEY)).toMatchObject({
       now: [],
       all: [{ version: '10', state: 'gone' }],
@@ -297,7 +295,7 @@ describe('a deletion', () => {
     expect(writes.missing(cache, KEY)).toEqual({ all: [], now: [], unknown: [] });
   });
 
-  test('at no known version takes asking, whatever else is written beside it', () => {
+  test('at no known version needs a read of the server', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('before', '9');
     writes.add(write('u', undefined, 'gone'), cache);
@@ -306,14 +304,14 @@ describe('a deletion', () => {
     writes.add(write('v', undefined, 'gone'), cache);
     const [unknown] = writes.missing(cache, KEY).now as [OwnWrite];
     expect(unknown.version).toBeUndefined();
-    // There is none, as of version 20: the one in the cache is from before.
+    // There is none, as of version 20: the one in the cache is older.
     const known = writes.resolve(unknown, { object: undefined, version: '20' });
     expect(writes.stillMissing(cache, [known]).now).toEqual([known]);
     shows('after', '21');
     expect(writes.missing(cache, KEY).now).toEqual([]);
   });
 
-  test('at no known version is nothing to wait for where the server has what the cache has', () => {
+  test('at no known version is not waited for if server and cache agree', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('after', '9');
     writes.add(write('u', undefined, 'gone'), cache);
@@ -326,7 +324,7 @@ describe('a deletion', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  test('at no known version: what the server has in its place is waited for as any write, and may be deleted in turn', () => {
+  test("at no known version: the server's object is awaited like a write", () => {
     const asked = (now: { object: WrittenObject | undefined; version: string | undefined }) => {
       const [writes, { cache }] = [new OwnWrites(), view()];
       writes.add(write('u', undefined, 'gone'), cache);
@@ -366,9 +364,9 @@ describe('a deletion', () => {
     ]);
   });
 
-  // The cache may be so far behind that an object of the name is from before the deleted one, and
+  // The cache may lag so far that an object of the name is from before the deleted one, and
   // versions do not tell.
-  test('that is lost takes asking where the cache shows another object of the name, or this client made one', () => {
+  test('that is lost needs a read if the cache has another object', () => {
     const lost = () => {
       const [writes, shown] = [new OwnWrites(), view()];
       writes.add(write('u', undefined, 'gone'), shown.cache);
@@ -401,7 +399,7 @@ describe('a deletion', () => {
     expect(quiet.look().all).toEqual([]);
   });
 
-  test('is known by what an answer leaves', () => {
+  test('is recognised by the answer', () => {
     const deletionTimestamp = 'now';
     expect(isFullyDeleted({ metadata: {} })).toBe(false);
     expect(isFullyDeleted({ metadata: { deletionTimestamp } })).toBe(true);
@@ -414,9 +412,9 @@ describe('a deletion', () => {
     );
   });
 
-  // A Namespace that ends is held by its spec alone: taken for gone, each write to it made its
-  // readers wait for five seconds.
-  test('is not what an answer leaves that its spec holds, as that of a Namespace does', () => {
+  // A terminating Namespace is held by its spec: counted as gone, each write to it made its readers
+  // wait for five seconds.
+  test("is not one if the spec still holds the object, as a Namespace's does", () => {
     const metadata = { deletionTimestamp: 'now' };
     expect(isFullyDeleted({ metadata, spec: { finalizers: ['kubernetes'] } })).toBe(false);
     for (const spec of [undefined, null, 'text', {}, { finalizers: [] }, { finalizers: 'none' }])
@@ -426,7 +424,7 @@ describe('a deletion', () => {
 
 // Each apply that changed nothing made the next reader wait for five seconds again, while the watch
 // was down.
-test('a reader that waited in vain has done so for a write that changes nothing, too, and not for one that does', () => {
+test('a wait in vain also counts for a write that changes nothing', () => {
   const [writes, { cache, shows }] = [new OwnWrites(), view()];
   shows('u', '9');
   const late = () => writes.missing(cache, KEY).now.map((each) => each.late);
@@ -442,15 +440,15 @@ test('a reader that waited in vain has done so for a write that changes nothing,
   expect(late()).toEqual([false]);
 });
 
-describe('what the server says after a wait in vain', () => {
-  test('ends it where the server is older than the write, as after a restore', () => {
+describe("the server's answer after a wait in vain", () => {
+  test('ends the wait if the server is older than the write, as after a restore', () => {
     const [writes, { cache }] = [new OwnWrites(), view()];
     writes.add(write('u', '10'), cache);
     writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'u', resourceVersion: '5' } });
     expect(writes.isEmpty()).toBe(true);
   });
 
-  test('keeps it where others deleted the object, as the cache may still show what was before', () => {
+  test('keeps the wait if others deleted the object', () => {
     const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
     writes.add(write('u', '10'), cache);
     writes.learn(writes.missing(cache, KEY).now, undefined);
@@ -463,7 +461,7 @@ describe('what the server says after a wait in vain', () => {
   });
 
   test.each(['gone', 'deleting'] as const)(
-    'ends that for a deletion (%s) where the very object is there, not where another is',
+    'ends the wait for a deletion (%s) if the same object exists',
     (state) => {
       const [writes, { cache, shows }] = [new OwnWrites(), view()];
       shows('u', '9');
@@ -480,8 +478,8 @@ describe('what the server says after a wait in vain', () => {
   );
 });
 
-describe('the memory of writes', () => {
-  test('is freed as the cache goes on, also without a read', () => {
+describe('the record of writes', () => {
+  test('is freed as the cache advances, also without a read', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
     let most = 0;
     for (let i = 1; i <= 10_000; i++) {
@@ -492,7 +490,7 @@ describe('the memory of writes', () => {
     expect(most).toBeLessThanOrEqual(64);
   });
 
-  test('is bounded where the cache does not go on: all reads wait until it is past the oldest', () => {
+  test('is bounded if the cache does not advance: all reads wait', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(100), view()];
     showsNone('0');
     for (let i = 1; i <= 1000; i++)
@@ -507,7 +505,7 @@ describe('the memory of writes', () => {
     expect(writes.missing(cache, 'default/1000').now).toHaveLength(1);
   });
 
-  test('is bounded where there is no cache yet', () => {
+  test('is bounded while there is no cache', () => {
     const writes = new OwnWrites(100);
     for (let i = 1; i <= 1000; i++)
       writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), undefined);
@@ -518,7 +516,7 @@ describe('the memory of writes', () => {
   const floor = (writes: OwnWrites) =>
     writes.missing(view().cache, 'none').all.map((each) => each.version);
 
-  test('is empty, and touches no read, until something is written', () => {
+  test('is empty and affects no read until a write', () => {
     const writes = new OwnWrites();
     expect([writes.size(), writes.isEmpty(), writes.touches(key('a'))]).toEqual([0, true, false]);
     writes.add(write('u', '10', 'there', key('a')), undefined);
@@ -526,7 +524,7 @@ describe('the memory of writes', () => {
     expect([writes.touches(key('a')), writes.touches(key('b'))]).toEqual([true, false]);
   });
 
-  test('beyond its bound touches every read, until the cache is past the newest that was let go of', () => {
+  test('beyond its bound affects every read until the cache has caught up', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(1), view()];
     for (const [name, version] of [
       ['a', '10'],
@@ -538,7 +536,7 @@ describe('the memory of writes', () => {
     showsNone('7');
     expect(writes.missing(cache, key('c')).now).toMatchObject([{ key: '', version: '10' }]);
     expect([writes.size(), writes.isEmpty(), writes.touches(key('d'))]).toEqual([1, false, true]);
-    // What the server says of one object says nothing of the others.
+    // The server's answer about one object says nothing about the others.
     for (const object of [undefined, { metadata: { uid: 'u', resourceVersion: '1' } }])
       writes.learn(writes.missing(cache, key('c')).now, object);
     expect(writes.missing(cache, key('c')).now).toHaveLength(1);

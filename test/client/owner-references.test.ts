@@ -1,6 +1,6 @@
 /**
- * Owner references as controller-runtime sets them: what goes into the list, what is refused, and
- * that nothing given is changed.
+ * Owner references as in controller-runtime: the references in the list, what is rejected, and that
+ * arguments are not changed.
  */
 
 import { defineResource } from 'capstan/cache';
@@ -60,28 +60,28 @@ const dependent = (
 const owners = (thing: Thing) => thing.metadata.ownerReferences;
 
 describe('an owner reference', () => {
-  it('is put into an empty list, with group and version, kind, name and uid', () => {
+  it('is added to an empty list, with group and version, kind, name and uid', () => {
     expect(owners(setOwnerReference(owner, dependent(), Deployment))).toEqual([reference]);
   });
 
-  it('to a resource of the core group has a version alone', () => {
+  it('to a resource of the core group has only a version', () => {
     const node: Thing = { metadata: { name: 'n1', uid: 'n1-uid' } };
     expect(owners(setOwnerReference(node, dependent(), Node))).toEqual([
       { apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'n1-uid' },
     ]);
   });
 
-  it('blocks the deletion of its owner when that is asked for', () => {
+  it('blocks the deletion of its owner on request', () => {
     const owned = setOwnerReference(owner, dependent(), Deployment, { blockOwnerDeletion: true });
     expect(owners(owned)).toEqual([{ ...reference, blockOwnerDeletion: true }]);
   });
 
-  it('is there once: setting it again gives the same object', () => {
+  it('is unique: setting it again returns the same object', () => {
     const owned = setOwnerReference(owner, dependent(), Deployment);
     expect(setOwnerReference(owner, owned, Deployment)).toBe(owned);
   });
 
-  it('is brought up to date in its place when version or uid have changed', () => {
+  it('is updated in place if version or uid have changed', () => {
     const there = [
       { ...reference, apiVersion: 'apps/v1beta1', uid: 'old-uid' },
       { ...reference, name: 'bar' },
@@ -103,7 +103,7 @@ describe('an owner reference', () => {
     expect(owners(setOwnerReference(owner, both, set))).toHaveLength(3);
   });
 
-  it('is removed, also where a controller reference set it', () => {
+  it('is removed, also if a controller reference set it', () => {
     expect(
       owners(
         removeOwnerReference(owner, setOwnerReference(owner, dependent(), Deployment), Deployment),
@@ -119,7 +119,7 @@ describe('an owner reference', () => {
     ]);
   });
 
-  it('that is not there cannot be removed', () => {
+  it('that is missing cannot be removed', () => {
     const missing = expect.objectContaining({
       code: 'NOT_OWNED',
       message: 'ConfigMap default/config has no owner reference to Deployment foo',
@@ -131,7 +131,7 @@ describe('an owner reference', () => {
     expect(() => removeOwnerReference(owner, otherGroup, Deployment)).toThrow(missing);
   });
 
-  it('of what is no object is not removed, and nothing else is', () => {
+  it('of an invalid object cannot be removed', () => {
     const owned = setControllerReference(owner, dependent(), Deployment);
     const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     for (const none of [undefined, null, {}, { metadata: {} }])
@@ -150,18 +150,18 @@ describe('an owner reference', () => {
 });
 
 describe('a controller reference', () => {
-  it('says so, and blocks the deletion of its owner', () => {
+  it('is marked as such, and blocks the deletion of its owner', () => {
     expect(owners(setControllerReference(owner, dependent(), Deployment))).toEqual([controller]);
   });
 
-  it('does not block the deletion of its owner when that is not wanted', () => {
+  it('does not block the deletion of its owner if disabled', () => {
     const owned = setControllerReference(owner, dependent(), Deployment, {
       blockOwnerDeletion: false,
     });
     expect(owners(owned)).toEqual([{ ...controller, blockOwnerDeletion: false }]);
   });
 
-  it('is refused for an object with another controller, which the error names', () => {
+  it('is rejected for an object with another controller, which the error names', () => {
     const owned = setControllerReference(other, dependent(), Deployment);
     const attempt = () => setControllerReference(owner, owned, Deployment);
     expect(attempt).toThrow(AlreadyOwnedError);
@@ -176,19 +176,19 @@ describe('a controller reference', () => {
     );
   });
 
-  it('is there once: setting it again gives the same object', () => {
+  it('is unique: setting it again returns the same object', () => {
     const owned = setControllerReference(owner, dependent(), Deployment);
     expect(setControllerReference(owner, owned, Deployment)).toBe(owned);
   });
 
-  it('replaces a reference to the same owner that was none to a controller, or had another version', () => {
+  it('replaces an owner reference to the same owner', () => {
     const plain = setOwnerReference(owner, dependent(), Deployment);
     expect(owners(setControllerReference(owner, plain, Deployment))).toEqual([controller]);
     const beta = setControllerReference(owner, dependent(), DeploymentBeta);
     expect(owners(setControllerReference(owner, beta, Deployment))).toEqual([controller]);
   });
 
-  it('is told from other references', () => {
+  it('is distinguished from other references', () => {
     const controlled = setControllerReference(
       owner,
       setOwnerReference(other, dependent(), Deployment),
@@ -206,7 +206,7 @@ describe('a controller reference', () => {
     expect(owners(removeControllerReference(owner, controlled, Deployment))).toEqual([]);
   });
 
-  it('is not removed where the owner is no controller, or another owner is', () => {
+  it('is not removed if the owner is no controller, or another owner is', () => {
     const notController = (thing: Thing, message: string) =>
       expect(() => removeControllerReference(owner, thing, Deployment)).toThrow(
         expect.objectContaining({
@@ -238,7 +238,7 @@ describe('an owner', () => {
       dependent(undefined, ''),
       'a cluster-scoped object cannot have',
     ],
-  ])('%s is refused', (_, object, message) => {
+  ])('%s is rejected', (_, object, message) => {
     for (const set of [setControllerReference, setOwnerReference]) {
       expect(() => set(owner, object, Deployment)).toThrow(
         expect.objectContaining({
@@ -255,7 +255,7 @@ describe('an owner', () => {
     expect(owners(setControllerReference(node, dependent(undefined, ''), Node))).toHaveLength(1);
   });
 
-  it('that does not exist yet, and so has no uid, is refused', () => {
+  it('without a uid, before it is created, is rejected', () => {
     const draft = { metadata: { namespace: 'default', name: 'foo' } };
     expect(() => setControllerReference(draft, dependent(), Deployment)).toThrow(
       expect.objectContaining({
@@ -276,7 +276,7 @@ describe('objects of a cache, which are frozen,', () => {
     return Object.freeze(thing);
   };
 
-  it('are given back changed as new ones, which share what did not change', () => {
+  it('are returned changed as new ones, which share unchanged parts', () => {
     const frozen = freeze(dependent([{ ...reference, name: 'bar' }]));
     const before = JSON.stringify(frozen);
     const owned = setControllerReference(freeze({ ...owner }), frozen, Deployment);

@@ -1,6 +1,6 @@
 /**
- * The limit on requests: who waits, for how long, in which order, and that giving up costs nobody
- * else.
+ * The limit on requests: which requests wait, how long, in which order, and that giving up does not
+ * delay others.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-test('takes ten at once and five a second, as client-go does, where nothing else is said', async () => {
+test('allows ten at once and five a second by default, as client-go', async () => {
   const clock = new FakeClock();
   const { client, requests } = await live({ clock, rateLimit: { clock: undefined } });
   await client.create(ConfigMaps, configMap('a'));
@@ -31,7 +31,7 @@ test('takes ten at once and five a second, as client-go does, where nothing else
   await reading;
 });
 
-test('is off where it is not asked for', async () => {
+test('can be disabled', async () => {
   const { client, requests } = await live({ clock: new FakeClock() });
   await Promise.all(
     Array.from({ length: 30 }, (_, i) => client.create(ConfigMaps, configMap(`m${i}`))),
@@ -39,7 +39,7 @@ test('is off where it is not asked for', async () => {
   expect(requests).toHaveLength(30);
 });
 
-test('counts repeats, and no read from a cache', async () => {
+test('counts retries, and no read from a cache', async () => {
   const clock = new FakeClock();
   const { server, transport, requests } = await live();
   const factory = newSharedInformerFactory(transport);
@@ -55,7 +55,7 @@ test('counts repeats, and no read from a cache', async () => {
   for (let i = 0; i < 20; i++) await client.get(ConfigMaps, at('a'));
 });
 
-test('holds in the order of arrival, and a request that gives up takes no token', async () => {
+test('is in the order of arrival; a request that gives up takes no token', async () => {
   const clock = new FakeClock();
   const limiter = new RequestRateLimiter({ qps: 10, burst: 1, clock });
   const order: string[] = [];
@@ -76,9 +76,9 @@ test('holds in the order of arrival, and a request that gives up takes no token'
   expect(clock.timers()).toBe(0);
 });
 
-// Each that gave up while it was the first in line took its token along: four of them made the next
+// A request that gave up while it was the first in line took a token: four of them made the next
 // one wait for two and a half seconds.
-test('is not used up by those who give up while they wait for a token', async () => {
+test('is not used up by requests that give up while they wait', async () => {
   const clock = new FakeClock();
   const limiter = new RequestRateLimiter({ qps: 2, burst: 1, clock });
   await limiter.wait(never);
@@ -97,21 +97,21 @@ test('is not used up by those who give up while they wait for a token', async ()
   expect(await went).toBe(500);
 });
 
-// It was said to have waited for the limit.
-test('who has given up already does not wait', async () => {
+// The error said that it had waited for the limit.
+test('a request with an aborted signal does not wait', async () => {
   const limiter = new RequestRateLimiter();
   const waiting = limiter.wait(AbortSignal.abort(), 'GET /api');
   expect(limiter.waiting()).toBe(0);
   await expect(waiting).rejects.toMatchObject({ code: 'ABORTED', message: 'GET /api was aborted' });
 });
 
-test('a limited transport says its host', async () => {
+test('a limited transport reports its host', async () => {
   const { transport } = await live();
   const inner: Transport = { ...transport, host: () => 'api.example' };
   expect(rateLimitedTransport(inner).host?.()).toBe('api.example');
 });
 
-test('holds no watch back, and lists wait with the other requests', async () => {
+test('does not hold watches back, and lists wait with the other requests', async () => {
   const clock = new FakeClock();
   const server = await ApiServer.start();
   onTestFinished(() => server.stop());
@@ -152,16 +152,16 @@ test('may be shared', async () => {
   await listing;
 });
 
-test('is made of numbers', () => {
+test('has numbers as options', () => {
   for (const wrong of [{ qps: 0 }, { qps: Number.NaN }, { burst: 0 }, { burst: 1.5 }, null])
     expect(() => new RequestRateLimiter(wrong as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
 });
 
-// Each turn kept the outcome of the one before, and so of all before that: 176 bytes a request, for
+// Each turn kept the result of the one before, and so of all before that: 176 bytes a request, for
 // as long as the process ran.
-test('keeps nothing of the requests that have gone out', async () => {
+test('keeps no memory of finished requests', async () => {
   const limiter = new RequestRateLimiter({ qps: 1e9, burst: 1e9 });
   const heldAfter = async (requests: number): Promise<number> => {
     for (let i = 0; i < requests; i++) await limiter.wait(never);

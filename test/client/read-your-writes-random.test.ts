@@ -1,8 +1,8 @@
 /**
- * Random writes and reads through one client against a real server on loopback, while the watch is
- * held back, cut, answered with 410 or refused, and while others write too. What must hold after
- * every read, whatever the schedule: it is never older than this client's own last write that was
- * answered before the read began, and every call ends.
+ * Random writes and reads through one client against a server on loopback, while the watch is
+ * delayed, cut, answered with 410 or refused, and others write too. After every read, in any
+ * schedule: it is never older than this client's own last write that was answered before the read
+ * began, and every call ends.
  */
 
 import { setErrorHandler } from 'capstan';
@@ -21,9 +21,9 @@ const STEPS = 60;
 
 /** What this client knows of an object from the answers to its writes. */
 interface Known {
-  /** The newest version that a write of ours gave. */
+  /** The newest version of our writes. */
   version?: string;
-  /** Those that we deleted. */
+  /** The objects that we deleted. */
   gone: Set<string>;
 }
 
@@ -40,7 +40,7 @@ test.each([0, 1, 2, 3, 4, 5])(
     const server = await ApiServer.start({ bookmarkInterval: 20 });
     const transport = server.transport();
     const gate = new Gate();
-    // In one round the selectors of the cache leave objects out; those are then expected to be
+    // In one round the selectors of the cache exclude objects; those are then expected to be
     // absent.
     const selects = round === 5;
     const factory = newSharedInformerFactory(gate.transport(transport), {
@@ -152,7 +152,7 @@ test.each([0, 1, 2, 3, 4, 5])(
           reads++;
           if (read === undefined) {
             absent++;
-            // Absent is right if it is absent on the server, is not for this cache, or was so at
+            // Absent is right if it is absent on the server, excluded from this cache, or was so at
             // some time since the write.
             const now = await others.get(Widgets, at(name, namespace)).catch(ignore);
             const { resourceVersion = '0' } = now?.metadata ?? {};
@@ -199,8 +199,8 @@ test.each([0, 1, 2, 3, 4, 5])(
         if ((error as { code?: string }).code !== 'TRANSPORT') throw error;
       }
     };
-    // Synced first: a gate that is shut before would hold everybody, and nobody would be left to
-    // open it.
+    // Synced first: a gate that is closed before would block every reader, and nothing would open
+    // it.
     await client.list(Widgets);
     const workers = Array.from({ length: WORKERS }, async (_, worker) => {
       const mine = random.fork();

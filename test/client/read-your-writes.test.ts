@@ -1,7 +1,6 @@
 /**
- * A client reads what it wrote, however far its cache is behind: the watch is held back by a gate,
- * and the test looks at what a read does meanwhile. The server, its versions and its deletions are
- * real HTTP.
+ * A client reads its own writes, however far its cache lags: a gate holds the watch back, and the
+ * test looks at a read meanwhile. The server, its versions and its deletions are real HTTP.
  */
 import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, isNotFound, newClient } from 'capstan/client';
@@ -37,7 +36,7 @@ async function* again(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array>
 }
 
 describe('a read after a write', () => {
-  test('waits for the object that was created, and gives it', async () => {
+  test('waits for the created object, and returns it', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -49,9 +48,8 @@ describe('a read after a write', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  // The server says of these only that they were done: a read right after them gave the Pod as it
-  // was before.
-  test('asks what became of an object that was bound or evicted', async () => {
+  // The server answers these only with success: a read right after them returned the old Pod.
+  test('asks for the object after a binding or an eviction', async () => {
     const { client, clock, gate } = await behind();
     const pod = (name: string) => ({
       metadata: { namespace: 'default', name },
@@ -125,7 +123,7 @@ describe('a read after a write', () => {
       expect(metadata.resourceVersion).toBe(written.metadata.resourceVersion);
   });
 
-  test('waits for a scale that was replaced, in the object that it is of', async () => {
+  test('waits for a replaced scale, in its object', async () => {
     const { client, clock, gate } = await behind();
     const labels = { app: 'x' };
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
@@ -179,7 +177,7 @@ describe('a read after a write', () => {
     expect((await listing).items).toEqual([]);
   });
 
-  test('waits until an object that a finalizer holds is marked, and no longer', async () => {
+  test('waits until an object with a finalizer is marked as deleted', async () => {
     const { client, clock, gate } = await behind();
     await client.create(Widgets, widget('w', {}, { finalizers: ['example.com/hold'] }));
     await client.get(Widgets, at('w'));
@@ -189,7 +187,7 @@ describe('a read after a write', () => {
     expect(await settled(clock, getting)).toBe(false);
     gate.open();
     expect((await getting).metadata.deletionTimestamp).toBeDefined();
-    // The last finalizer goes, and with it the object: the answer still shows it.
+    // The last finalizer is removed, and so is the object: the answer still has it.
     gate.shut();
     await client.patch(Widgets, at('w'), {
       type: 'merge',
@@ -201,7 +199,7 @@ describe('a read after a write', () => {
     expect(await again).toBe(true);
   });
 
-  test('waits for what came after a deletion', async () => {
+  test('waits for the write after a deletion', async () => {
     const { client, clock, gate } = await behind();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.get(ConfigMaps, at('a'));
@@ -214,7 +212,7 @@ describe('a read after a write', () => {
     expect((await getting).data).toEqual({ page: '2' });
   });
 
-  test('waits in lists for all that was written in the namespace', async () => {
+  test('waits in lists for all writes in the namespace', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -235,7 +233,7 @@ describe('a read after a write', () => {
 
   // Found by random runs: the object was not in the cache when the list began to wait for another,
   // and was when that had come.
-  test('does not show an object that was deleted before, because it came while the list waited for another', async () => {
+  test('does not list an object that was deleted while the list waited', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -251,7 +249,7 @@ describe('a read after a write', () => {
     expect((await listing).items.map(({ metadata }) => metadata.name).sort()).toEqual(['a', 'b']);
   });
 
-  test('does not wait for what was written to others, in other resources, by others, or in a dry run', async () => {
+  test("waits only for the client's own writes to what it reads", async () => {
     const { client, others, clock, gate } = await behind();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.create(Widgets, widget('w'));
@@ -274,7 +272,7 @@ describe('a read after a write', () => {
     expect(await settled(clock, client.list(Widgets))).toBe(true);
   });
 
-  test('does not wait for what is written after it began', async () => {
+  test('does not wait for writes after it began', async () => {
     const { client, clock, gate } = await behind();
     for (const name of ['a', 'b', 'c']) await client.create(ConfigMaps, configMap(name));
     await client.list(ConfigMaps);
@@ -292,7 +290,7 @@ describe('a read after a write', () => {
     gate.open();
   });
 
-  test('does not wait for a write that failed', async () => {
+  test('does not wait for a failed write', async () => {
     const { client, server, clock, gate } = await behind();
     await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.list(ConfigMaps);
@@ -308,7 +306,7 @@ describe('a read after a write', () => {
       expect(await settled(clock, reading)).toBe(true);
   });
 
-  test('does not wait where the write changed nothing', async () => {
+  test('does not wait if the write changed nothing', async () => {
     const { client, clock, gate } = await behind();
     const made = await client.create(ConfigMaps, configMap('a'));
     await client.get(ConfigMaps, at('a'));
@@ -317,7 +315,7 @@ describe('a read after a write', () => {
     expect(await settled(clock, client.get(ConfigMaps, at('a')))).toBe(true);
   });
 
-  test('does not wait where that is switched off, for one read or for all', async () => {
+  test('does not wait if disabled, for one read or for all', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -336,7 +334,7 @@ describe('a read after a write', () => {
     expect((await asked).items).toHaveLength(1);
   });
 
-  test('does not wait for an object that others have deleted meanwhile, once the cache has come past that', async () => {
+  test('does not wait for an object that others have deleted', async () => {
     const { client, others, server, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -344,8 +342,7 @@ describe('a read after a write', () => {
     await others.delete(ConfigMaps, at('a'));
     const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
     expect(await settled(clock, getting)).toBe(false);
-    // So that neither event ever comes: the cache lists everything again, and the object is not
-    // there.
+    // So that neither event ever comes: the cache relists, and the object is missing.
     server.expireHistory();
     gate.cut();
     expect(await getting).toBe(true);
@@ -361,10 +358,10 @@ describe('a read after a write', () => {
     ],
     ['namespace', { namespace: 'elsewhere' }],
   ])(
-    'does not wait for an object that the %s of the cache leave out',
+    'does not wait for an object that the %s of the cache exclude',
     async (what, factoryOptions) => {
-      // Where others had made the informer, what was written before this client's first read was
-      // waited for in vain.
+      // If others had started the informer, it waited in vain for writes before this client's first
+      // read.
       for (const first of ['the read', 'the write']) {
         const { client, clock, factory, gate, requests } = await behind({ factoryOptions });
         if (first === 'the read') await client.list(ConfigMaps);
@@ -379,13 +376,13 @@ describe('a read after a write', () => {
         expect(await settled(clock, getting), first).toBe(true);
         expect(await settled(clock, listing), first).toBe(true);
         expect((await listing).items).toEqual([]);
-        // Of another namespace the cache knows nothing, and the server is asked.
+        // The cache does not have another namespace, and the server is read.
         expect(requests.length - before).toBe(what === 'namespace' ? 1 : 0);
       }
     },
   );
 
-  test('waits until an object is gone that no longer belongs in the cache', async () => {
+  test('waits until an excluded object has left the cache', async () => {
     const tweakListOptions: FactoryOptions['tweakListOptions'] = (query) =>
       Object.assign(query, { labelSelector: 'app=web' });
     const { client, clock, gate } = await behind({ factoryOptions: { tweakListOptions } });
@@ -402,7 +399,7 @@ describe('a read after a write', () => {
     expect(await getting).toBe(true);
   });
 
-  test('counts writes from before the cache was there, as a list may come from a server that is behind', async () => {
+  test('counts writes from before the cache, as its list may be stale', async () => {
     const { client, others, clock, gate, transport } = await behind();
     const { items } = await others.list(ConfigMaps);
     expect(items).toEqual([]);
@@ -433,7 +430,7 @@ describe('a read after a write', () => {
   });
 });
 
-describe('a cache that does not come in time', () => {
+describe('a cache that does not catch up in time', () => {
   test('costs a request, and only one wait', async () => {
     const { client, clock, gate, requests } = await behind({ readYourWritesTimeout: 100 });
     await client.list(ConfigMaps);
@@ -460,9 +457,9 @@ describe('a cache that does not come in time', () => {
     gate.open();
   });
 
-  // One sick watch held every worker of a controller for five seconds a read, though its informer
-  // knew that nothing would come; and so did a server that had no time for the list after it, as
-  // the informer said that it was listing.
+  // One failing watch held every worker of a controller for five seconds a read, though its
+  // informer knew that no event would come; and so did an overloaded server, because the informer
+  // reported that it was listing.
   test.each<[string, boolean, Fault]>([
     ['its watch is down', false, { verb: 'watch', do: 'status', status: 500 }],
     ['its list is put off', false, { verb: 'list', do: 'status', status: 429, retryAfter: 16_000 }],
@@ -503,8 +500,8 @@ describe('a cache that does not come in time', () => {
     const listing = list().catch((error: unknown) => error);
     await clock.run(100);
     expect(await listing).toMatchObject({ code: 'TIMEOUT' });
-    // A write that changed nothing made the next list wait as long again, and one that did not wait
-    // told of the time all the same.
+    // A write that changed nothing made the next list wait as long again, and a list that did not
+    // wait still mentioned the time.
     await client.update(ConfigMaps, made);
     await expect(list()).rejects.toMatchObject({
       code: 'TIMEOUT',
@@ -514,7 +511,7 @@ describe('a cache that does not come in time', () => {
     });
   });
 
-  test('is seen through the same selectors', async () => {
+  test('is replaced by the server with the same selectors', async () => {
     const tweakListOptions: FactoryOptions['tweakListOptions'] = (query) =>
       Object.assign(query, { labelSelector: 'app=web' });
     const { client, others, clock, gate } = await behind({
@@ -536,7 +533,7 @@ describe('a cache that does not come in time', () => {
     expect((await listing).items).toEqual([]);
   });
 
-  test('is left with the signal', async () => {
+  test('ends with the signal', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
@@ -575,7 +572,7 @@ describe('a cache that does not come in time', () => {
   });
 });
 
-test('a cache that lost its place and lists everything again still comes to what was written', async () => {
+test('a cache that relists still catches up with the writes', async () => {
   const { client, clock, gate, server, factory } = await behind();
   await client.list(ConfigMaps);
   gate.shut();

@@ -1,5 +1,5 @@
 /**
- * What requests cost, told of the transport that carries them. controller-runtime:
+ * Metrics of requests, measured at the transport. controller-runtime:
  * pkg/metrics/client_go_adapter_test.go.
  */
 import { fetchTransport, type Transport, TransportError } from 'capstan/cache';
@@ -67,7 +67,7 @@ describe('a measured transport', () => {
     ]);
   });
 
-  test('measures a request until its answer has been read, in the buckets of Kubernetes', async () => {
+  test("measures a request until its body is read, in Kubernetes' buckets", async () => {
     const { instrumented, metrics } = measured(slowTransport);
     const { body } = await instrumented.request({ method: 'GET', path: '/' });
     expect(seconds(metrics)).toBeUndefined();
@@ -129,7 +129,7 @@ describe('a measured transport', () => {
     expect(seconds(cut.metrics)).toBe(0);
   });
 
-  test('counts watches, does not time them, and hands out their bodies untouched', async () => {
+  test('counts watches, does not time them, and passes their bodies unchanged', async () => {
     let body: unknown;
     const { instrumented, metrics } = measured((clock) =>
       slowTransport(clock, {
@@ -157,7 +157,7 @@ describe('a measured transport', () => {
     );
   });
 
-  test('counts what has no answer as an error, and gives it as it came', async () => {
+  test('counts a request without an answer as an error, and rethrows it', async () => {
     const failure = new TransportError('refused', 'nobody');
     const { instrumented, metrics } = measured(() => ({ request: () => Promise.reject(failure) }));
     await expect(instrumented.request({ method: 'GET', path: '/' })).rejects.toBe(failure);
@@ -167,7 +167,7 @@ describe('a measured transport', () => {
     expect(seconds(metrics)).toBe(0);
   });
 
-  test('closes what it stands for, where that can be closed', async () => {
+  test('closes the wrapped transport, if it can be closed', async () => {
     let closed = 0;
     const { instrumented } = measured((clock) =>
       slowTransport(clock, { close: async () => void closed++ }),
@@ -177,7 +177,7 @@ describe('a measured transport', () => {
     expect(measured(slowTransport).instrumented.close).toBeUndefined();
   });
 
-  test('knows the host of the transports that there are', async () => {
+  test("reads the host of the package's transports", async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     const { host } = new URL(server.url);
@@ -195,7 +195,7 @@ describe('a measured transport', () => {
     }
   });
 
-  test('refuses what is no transport', () => {
+  test('rejects what is not a transport', () => {
     expect(() => instrumentTransport({} as Transport, new RestClientMetrics())).toThrow(
       '"transport.request"',
     );

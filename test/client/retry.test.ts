@@ -1,6 +1,6 @@
 /**
- * Trying again after conflicts, on a clock of the test. client-go: util/retry/util_test.go,
- * apimachinery: pkg/util/wait/backoff_test.go.
+ * Retries after conflicts, on a fake clock. client-go: util/retry/util_test.go, apimachinery:
+ * pkg/util/wait/backoff_test.go.
  */
 import { StatusError } from 'capstan/cache';
 import {
@@ -17,7 +17,7 @@ const failure = (status: number, reason: string) =>
   new StatusError(status, { kind: 'Status', reason }, 'test');
 const conflict = () => failure(409, 'Conflict');
 
-/** Fails with these, one after the other, and then gives 'done'; remembers when it was called. */
+/** Fails with these errors in turn, and then returns 'done'; records the times of its calls. */
 function failing(clock: FakeClock, ...errors: unknown[]) {
   const calls: number[] = [];
   const fn = () => {
@@ -35,14 +35,14 @@ async function run<R>(clock: FakeClock, result: Promise<R>): Promise<R | { error
 }
 
 describe('retryOnConflict', () => {
-  test('gives what the function gives, at once where there is no conflict', async () => {
+  test("returns the function's result, at once if there is no conflict", async () => {
     const clock = new FakeClock();
     const { fn, calls } = failing(clock);
     expect(await retryOnConflict(defaultRetry, fn, { clock })).toBe('done');
     expect(calls).toEqual([0]);
   });
 
-  test('tries again after a conflict, and not after anything else', async () => {
+  test('retries after a conflict, and not after another error', async () => {
     const clock = new FakeClock();
     const again = failing(clock, conflict());
     expect(
@@ -67,7 +67,7 @@ describe('retryOnConflict', () => {
     expect(calls).toEqual([0, 10, 20, 30, 40]);
   });
 
-  test('waits longer each time where its back-off says so, with jitter', async () => {
+  test('waits longer each time by its back-off, with jitter', async () => {
     const clock = new FakeClock();
     const { fn, calls } = failing(clock, ...Array.from({ length: 9 }, conflict));
     await run(clock, retryOnConflict(defaultBackoff, fn, { clock, random: () => 0 }));
@@ -78,8 +78,8 @@ describe('retryOnConflict', () => {
     expect(jittered.calls.map((at) => at - start)).toEqual([0, 10.5, 63]);
   });
 
-  // wait.Backoff takes all steps away once a wait would be longer than the cap, and waits once
-  // more: seen with the real one.
+  // wait.Backoff drops all steps once a wait would be longer than the cap, and waits once more:
+  // verified with Go.
   test.each([
     [50, [0]],
     [500, [0, 10]],
@@ -91,8 +91,7 @@ describe('retryOnConflict', () => {
     expect(calls).toEqual(expected);
   });
 
-  // Taken by the letter they meant a first wait that was the last, and waits of no time: in Go 0 is
-  // what is not set.
+  // Taken literally these options meant one wait, and waits of no time: in Go 0 means unset.
   test.each([
     [{ cap: 0, factor: 10 }, [0, 10, 110]],
     [{ factor: 0 }, [0, 10, 20]],
@@ -129,7 +128,7 @@ describe('retryOnConflict', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('refuses what is no back-off', async () => {
+  test('rejects an invalid back-off', async () => {
     for (const backoff of [
       undefined,
       { steps: 0, duration: 1 },
@@ -142,7 +141,7 @@ describe('retryOnConflict', () => {
   });
 });
 
-test('retryOnError tries again after the errors that it is told of', async () => {
+test('retryOnError retries after the given errors', async () => {
   const clock = new FakeClock();
   const { fn, calls } = failing(clock, failure(429, 'TooManyRequests'), conflict());
   const result = await run(

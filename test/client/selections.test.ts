@@ -1,6 +1,6 @@
 /**
- * What a client reads from a cache that holds a part of a resource, as the options of its factory
- * say, in every form that objects are kept in. controller-runtime: pkg/cache/cache_test.go.
+ * Reads from a cache that holds a part of a resource, by the options of its factory, for every form
+ * of stored objects. controller-runtime: pkg/cache/cache_test.go.
  */
 import {
   defineResource,
@@ -22,7 +22,7 @@ const Pods = defineResource<Pod>()({
   ...{ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
 });
 
-/** Six Pods in three namespaces; each has its name for a label, and two have another one. */
+/** Six Pods in three namespaces; each has its name as a label, and two have another one. */
 const PODS = [
   ['one', 'p1'],
   ['two', 'p2'],
@@ -98,7 +98,7 @@ describe.each(FORMS)('a cache of %s', (_, form, more) => {
   );
 });
 
-describe('a cache whose requests are all changed', () => {
+describe('a cache with a tweak of all requests', () => {
   test.each<[query: Record<string, string>, expected: string[]]>([
     [{ fieldSelector: 'metadata.name=p2' }, ['p2']],
     [{ fieldSelector: 'metadata.namespace=two' }, ['p2', 'p3', 'p6']],
@@ -117,7 +117,7 @@ describe('a cache whose requests are all changed', () => {
 });
 
 test.each(FORMS)(
-  'of %s is read what a transform makes of it: of all, or of one resource',
+  'of %s returns the objects of a transform: of all, or of one resource',
   async (_, form, more) => {
     const marked = (by: string) => (object: object) => {
       const { metadata, ...rest } = object as Pod;
@@ -140,13 +140,13 @@ test.each(FORMS)(
   },
 );
 
-test('the namespaces of the cache hold for a resource that says a selector alone', async () => {
+test("the cache's namespaces apply to a resource with only a selector", async () => {
   const selections = new Map([[Pods, { labelSelector: 'common' }]]);
   const client = await filled({ namespaces: ['one', 'two'], selections });
   expect((await client.list(Pods)).items.map(({ metadata }) => metadata.name)).toEqual(['p3']);
 });
 
-test('a namespace of the cache restricts what has namespaces, and a selection what has none', async () => {
+test('namespaces restrict namespaced resources, selections cluster-scoped ones', async () => {
   const selections = new Map([[Namespaces, { fieldSelector: 'metadata.name=team' }]]);
   const client = await filled({ namespace: 'one', selections });
   for (const name of ['team', 'other']) await client.create(Namespaces, { metadata: { name } });

@@ -1,7 +1,7 @@
 /**
  * Reads through a cache of a kind that the server does not have. The story: a controller with an
- * optional integration asked for an object of a kind whose definition was not installed, and each
- * read waited two minutes for a cache that could not come, in front of all other keys.
+ * optional integration read an object of a kind whose definition was not installed, and each read
+ * waited two minutes for a cache that could not sync, blocking all other keys.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import {
@@ -29,8 +29,8 @@ const { crd, resource } = defineCustomResource({
 const website = { metadata: at('a'), spec: { host: 'a' } };
 
 /**
- * A server that knows of the definition no longer, and a client whose clock stands still: what
- * waits for a time waits for ever.
+ * A server without the definition, and a client whose clock stands still: a wait for time never
+ * ends.
  */
 async function withoutWebsites() {
   const { client: plain, transport, requests } = await live();
@@ -49,7 +49,7 @@ async function withoutWebsites() {
   };
 }
 
-test('are answered by the server, at once and each time, and leave no informer behind', async () => {
+test('are answered by the server at once, each time, and leave no informer', async () => {
   const { client, factory, clock, requests } = await withoutWebsites();
   for (const read of [
     () => client.get(resource, at('a')),
@@ -66,7 +66,7 @@ test('are answered by the server, at once and each time, and leave no informer b
   expect(lines(requests).filter((line) => line.includes('watch'))).toEqual([]);
 });
 
-test('are answered by the cache as soon as there is the kind', async () => {
+test('are answered by the cache once the kind exists', async () => {
   const { plain, client, factory } = await withoutWebsites();
   await expect(client.get(resource, at('a'))).rejects.toSatisfy(isNotFound);
   await installCRDs(plain, [crd]);
@@ -77,7 +77,7 @@ test('are answered by the cache as soon as there is the kind', async () => {
 });
 
 test.each(['has failed', 'has not been asked', 'is asked for'])(
-  'do not wait for an informer of other code, which finds nothing to list and %s',
+  "do not wait for another program's informer, which has no list and %s",
   async (where) => {
     const { client, factory, clock } = await withoutWebsites();
     const informer = factory.informerFor(resource);
@@ -95,9 +95,9 @@ test.each(['has failed', 'has not been asked', 'is asked for'])(
   },
 );
 
-// A proxy refused lists of all namespaces and hid the kind, but served it in one: list and question
-// took turns without end.
-test('are not asked for again and again where the server has the kind after all', async () => {
+// A proxy rejected lists of all namespaces and hid the kind, but served it in one: list and
+// question alternated without end.
+test('are not repeated without end if the server has the kind after all', async () => {
   const { transport: inner, client: plain } = await live();
   await installCRDs(plain, [crd]);
   await plain.create(resource, website);
@@ -128,7 +128,7 @@ test('are not asked for again and again where the server has the kind after all'
   expect(await list).toBeInstanceOf(Error);
 });
 
-test('cost one request more before the first of a kind, and none after it', async () => {
+test('cost one more request before the first read of a kind, and none after it', async () => {
   const { client, requests } = await cached();
   await client.list(ConfigMaps);
   const first = lines(requests);
@@ -137,7 +137,7 @@ test('cost one request more before the first of a kind, and none after it', asyn
   expect(lines(requests)).toEqual(first);
 });
 
-/** A server that does not answer what it has, and for everything else is a real one. */
+/** A server that does not answer discovery, and is a real one otherwise. */
 function silentDiscovery(inner: Transport): { transport: Transport; asked(): number } {
   let asked = 0;
   return {
@@ -152,7 +152,7 @@ function silentDiscovery(inner: Transport): { transport: Transport; asked(): num
   };
 }
 
-test('are left to the informer where the server does not say what it has', async () => {
+test('are left to the informer if discovery fails', async () => {
   const { transport: inner, client: plain } = await live();
   await plain.create(ConfigMaps, configMap('a'));
   const { transport, asked } = silentDiscovery(inner);

@@ -1,6 +1,6 @@
 /**
- * Clients over clients. controller-runtime: pkg/client/namespaced_client_test.go, dryrun_test.go,
- * fieldowner_test.go, fieldvalidation_test.go, interceptor/intercept_test.go.
+ * Clients that wrap clients. controller-runtime: pkg/client/namespaced_client_test.go,
+ * dryrun_test.go, fieldowner_test.go, fieldvalidation_test.go, interceptor/intercept_test.go.
  */
 import type { Resource } from 'capstan/cache';
 import {
@@ -31,7 +31,7 @@ const REFUSED = { code: 'INVALID_ARGUMENT' };
 const unplaced = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
 describe('a namespaced client', () => {
-  test('reads and writes in its namespace, wherever a call names none', async () => {
+  test('reads and writes in its namespace if a call names none', async () => {
     const { client, requests } = await live();
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, unplaced('a'));
@@ -69,7 +69,7 @@ describe('a namespaced client', () => {
     ]);
   });
 
-  test('sends what it applies to its namespace, also through a subresource', async () => {
+  test('applies in its namespace, also through a subresource', async () => {
     const { client, requests } = await live();
     const team = newNamespacedClient(client, 'team');
     const object = unplaced('a');
@@ -89,7 +89,7 @@ describe('a namespaced client', () => {
     expect(object).toEqual({ metadata: { name: 'a' } });
   });
 
-  test('takes its own namespace where a call names it, and leaves kinds without namespaces alone', async () => {
+  test('accepts its own namespace in a call, and cluster-scoped kinds', async () => {
     const { client, requests } = await live();
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, configMap('a', {}, { namespace: 'team' }));
@@ -144,7 +144,7 @@ describe('a namespaced client', () => {
       'subresource create',
       (team) => team.subResource('binding').create(ConfigMaps, at('a', 'other'), {}),
     ],
-  ])('refuses another namespace: %s', async (_, call) => {
+  ])('rejects another namespace: %s', async (_, call) => {
     const { client, requests } = await live();
     await expect(call(newNamespacedClient(client, 'team'))).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([]);
@@ -196,7 +196,7 @@ describe('a dry run client', () => {
     expect((await dry.list(Widgets)).items).toEqual([made]);
   });
 
-  test('is refused what would be refused', async () => {
+  test('rejects what the server would reject', async () => {
     const { client } = await live();
     const dry = newDryRunClient(client);
     await expect(dry.create(ConfigMaps, configMap('No_Name'))).rejects.toMatchObject({
@@ -232,7 +232,7 @@ async function writeAll(
   await Promise.allSettled(calls);
 }
 
-test('a client with a field owner names it in each write, unless the call names another', async () => {
+test('a client with a field owner sends it in each write without another', async () => {
   const { client, requests } = await live();
   const owned = withFieldOwner(client, 'me');
   await writeAll(owned);
@@ -247,7 +247,7 @@ test('a client with a field owner names it in each write, unless the call names 
   expect(() => withFieldOwner(client, '')).toThrow(/name/);
 });
 
-test('a client with field validation asks for it in each write but apply, unless the call asks for another', async () => {
+test('a client with field validation sends it in each write but apply', async () => {
   const { client, requests } = await live();
   const strict = withFieldOwner(withFieldValidation(client, 'Strict'), 'me');
   const asked = () =>
@@ -323,7 +323,7 @@ describe('interceptors', () => {
     expect(requests).toHaveLength(1);
   });
 
-  // What an interceptor threw was thrown where a promise was expected, past `.catch()`.
+  // An interceptor's error was thrown where a promise was expected, so `.catch()` did not see it.
   test.each(calls)('%s rejects with what it throws', async (name, call) => {
     const { client } = await live();
     const failing = withInterceptors(client, {
@@ -362,7 +362,7 @@ describe('interceptors', () => {
     expect(names).toEqual(['status', 'whole status']);
   });
 
-  test('go on with the client that they are given, and are typed', async () => {
+  test('call on with the client that they are given, and are typed', async () => {
     const { client } = await live();
     let failures = 1;
     const flaky = withInterceptors(client, {
@@ -380,7 +380,7 @@ describe('interceptors', () => {
     expect(made.metadata.name).toBe('a');
   });
 
-  test('are refused where they are no functions, as is what is no client', () => {
+  test('are rejected if they are not functions, and so is an invalid client', () => {
     expect(() => withInterceptors({} as Client, {})).toThrow(/client/);
     expect(() => newNamespacedClient({ get: 1 } as never, 'team')).toThrow(/client/);
   });

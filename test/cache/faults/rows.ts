@@ -166,11 +166,11 @@ export const FAULTS: readonly Row[] = [
       { file: 'test/client-node/keep-alive.test.ts', name: 'a watch over HTTP/1.1' },
       {
         file: 'test/client-node/http2-life.test.ts',
-        name: 'is found 45 s after the last byte, and all its streams are reset',
+        name: 'is detected 45 s after the last byte, and all its streams are reset',
       },
       {
         file: 'test/client-node/informers.test.ts',
-        name: 'twenty informers share a connection; when the network forgets it they share another 45 s later, and nothing is lost',
+        name: 'twenty informers share a connection, also after the network forgets it',
       },
     ],
   },
@@ -259,7 +259,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/client-node/encoding.test.ts',
-        name: 'each member of a watch arrives as it is flushed',
+        name: 'each member of a watch arrives when it is flushed',
       },
     ],
   },
@@ -269,11 +269,11 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/client-node/http2-life.test.ts',
-        name: 'with GOAWAY keeps the watches it has, and new requests go to a new connection',
+        name: 'keeps its watches, and new requests use a new connection',
       },
       {
         file: 'test/client-node/informers.test.ts',
-        name: 'a server that goes away takes no event with it',
+        name: 'a server with GOAWAY loses no event',
       },
     ],
   },
@@ -348,7 +348,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/client-node/http2.test.ts',
-        name: 'carries all watches and requests of a transport on one connection, also those that start together',
+        name: 'gets all watches and requests of a transport on one connection',
       },
     ],
   },
@@ -359,7 +359,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/client-node/http2.test.ts',
-        name: 'is verified as ever: another authority and another name are refused',
+        name: 'is verified: another authority and another name are rejected',
       },
     ],
     without: 'What other runtimes make of certificates cannot be shown from Node.',
