@@ -25,7 +25,7 @@ import type { StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
 import { type JsonObject, stringAt, without } from './json.ts';
-import { choose, list, parseVersion, selectorsOf } from './list.ts';
+import { answerList, choose, parseVersion, selectorsOf } from './list.ts';
 import {
   type AnswerShape,
   mediaType,
@@ -229,7 +229,7 @@ export class Api {
       case 'GET':
         return json(
           200,
-          await this.#freshness.answer(output, () => list(this.registry, path, query, view)),
+          await this.#freshness.answer(output, () => answerList(this.registry, path, query, view)),
         );
       case 'POST': {
         const options = { ...writeOptions(request, query, 'CreateOptions'), ...by };

@@ -16,7 +16,7 @@ import { badRequest, expired, TooLargeVersion } from './status.ts';
 import type { ListMetadata, View } from './views.ts';
 
 /** Answers `GET` on a collection. */
-export function list(
+export function answerList(
   registry: Registry,
   path: ResourcePath,
   query: URLSearchParams,
