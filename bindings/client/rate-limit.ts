@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A client-side rate limit. Requests go out in the order in which they arrived and take one token
  * each; a request whose signal fires while it waits takes none. client-go:
@@ -8,7 +9,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { aborted, invalid, requireFunction, requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { abortable, sleep } from '../base/wait.ts';
-import type { Transport } from '../cache/rest/transport.ts';
+import { closeWith, type Transport } from '../cache/rest/transport.ts';
 import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */
@@ -123,7 +124,7 @@ export function limiterOf(
 export function rateLimitedTransport(
   transport: Transport,
   rateLimit: RateLimitOptions | RequestRateLimiter = {},
-): Transport {
+): Transport & AsyncDisposable {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
   const limiter = isLimiter(rateLimit) ? rateLimit : new RequestRateLimiter(rateLimit);
   const never = new AbortController().signal;
@@ -136,6 +137,6 @@ export function rateLimitedTransport(
       request.beforeSend?.(); // a transport need not call it
       return transport.request(request);
     },
-    close: async () => transport.close?.(),
+    ...closeWith(transport),
   };
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Metrics of requests to the API server in Prometheus' text format, with the names and buckets of
  * Kubernetes. client-go: tools/metrics, rest/request.go; controller-runtime:
@@ -20,7 +21,12 @@ import {
   observe,
 } from '../base/exposition.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../cache/index.ts';
+import {
+  closeWith,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '../cache/rest/transport.ts';
 
 const NAMES = namesOf<{ host: string; clock: Clock }>()({ host: 1, clock: 1 });
 
@@ -89,7 +95,7 @@ export function instrumentTransport(
   transport: Transport,
   metrics: RestClientMetrics,
   options: { host?: string | undefined; clock?: Clock | undefined } = {},
-): Transport {
+): Transport & AsyncDisposable {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
   requireNames('options', options, 'option of instrumentTransport()', NAMES);
   const { clock = systemClock } = options;
@@ -121,9 +127,7 @@ export function instrumentTransport(
     },
     host: hostOf,
     waitsFor: () => transport.waitsFor?.(),
-    ...(transport.close === undefined
-      ? {}
-      : { close: () => transport.close?.() ?? Promise.resolve() }),
+    ...closeWith(transport),
   };
 }
 

@@ -167,16 +167,6 @@ describe('a measured transport', () => {
     expect(seconds(metrics)).toBe(0);
   });
 
-  test('closes the wrapped transport, if it can be closed', async () => {
-    let closed = 0;
-    const { instrumented } = measured((clock) =>
-      slowTransport(clock, { close: async () => void closed++ }),
-    );
-    await instrumented.close?.();
-    expect(closed).toBe(1);
-    expect(measured(slowTransport).instrumented.close).toBeUndefined();
-  });
-
   test("reads the host of the package's transports", async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The seam to the network: one HTTP exchange, request → status, headers, bytes. A transport retries
  * nothing and decodes nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to
@@ -93,6 +94,12 @@ export interface Transport {
    * for the error of a request that ends meanwhile. `undefined` where none waits. Must not throw.
    */
   waitsFor?(): string | undefined;
+}
+
+/** How a transport around another one ends: with the other one. */
+export function closeWith(transport: Transport): { close(): Promise<void> } & AsyncDisposable {
+  const close = async (): Promise<void> => transport.close?.();
+  return { close, [Symbol.asyncDispose]: close };
 }
 
 /**
