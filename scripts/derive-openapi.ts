@@ -10,10 +10,10 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { kubeConfigTransport } from 'capstan/client-node';
 import {
   CLUSTER,
-  GROUP,
   NAMESPACED,
+  PATTERN_GROUP,
+  PATTERN_VERSION,
   type Pattern,
-  VERSION,
 } from '../bindings/testing/server/openapi/pattern.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
 import { eventually } from '../test/helpers/control-plane/conditions.ts';
@@ -35,14 +35,14 @@ const HEAD = `/**
 const definitionOf = ({ kind, plural, scope }: Pattern): object => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
-  metadata: { name: `${plural}.${GROUP}` },
+  metadata: { name: `${plural}.${PATTERN_GROUP}` },
   spec: {
-    group: GROUP,
+    group: PATTERN_GROUP,
     scope,
     names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
     versions: [
       {
-        name: VERSION,
+        name: PATTERN_VERSION,
         served: true,
         storage: true,
         schema: {
@@ -98,7 +98,7 @@ try {
 
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   for (const pattern of [NAMESPACED, CLUSTER]) await call(crds, definitionOf(pattern));
-  const custom = `/openapi/v3/apis/${GROUP}/${VERSION}`;
+  const custom = `/openapi/v3/apis/${PATTERN_GROUP}/${PATTERN_VERSION}`;
   let found = '';
   await eventually(
     'the custom kinds are described',
@@ -125,7 +125,7 @@ try {
   documents.set(
     'custom/v2',
     JSON.stringify({
-      paths: only(extended.paths, (name) => name.startsWith(`/apis/${GROUP}/`)),
+      paths: only(extended.paths, (name) => name.startsWith(`/apis/${PATTERN_GROUP}/`)),
       definitions: only(extended.definitions, isNew),
     }),
   );

@@ -31,12 +31,12 @@ export interface Answer {
   headers?: Headers;
 }
 
-export const json = (code: number, body: string): Answer => ({
+export const jsonAnswer = (code: number, body: string): Answer => ({
   code,
   type: 'application/json',
   body,
 });
-export const text = (code: number, body: string): Answer => ({
+export const textAnswer = (code: number, body: string): Answer => ({
   code,
   type: 'text/plain; charset=utf-8',
   body,
@@ -46,7 +46,7 @@ export function failure(error: ApiError): Answer {
   const retryAfter = error.body.details?.retryAfterSeconds;
   const { warnings } = error;
   return {
-    ...json(error.code, JSON.stringify(error.body)),
+    ...jsonAnswer(error.code, JSON.stringify(error.body)),
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
@@ -69,7 +69,7 @@ export function answer(
       : telling(made.warnings ?? [], () => ({ code: made.code, json: shownIn(view, made.json) }));
   });
   const { code, json: text, warnings: all = [] } = written;
-  return { ...json(code, text), ...(all.length > 0 ? { warnings: all } : {}) };
+  return { ...jsonAnswer(code, text), ...(all.length > 0 ? { warnings: all } : {}) };
 }
 
 function shownIn(view: (shape: AnswerShape) => View, json: string): string {

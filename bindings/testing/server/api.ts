@@ -4,7 +4,7 @@
  * nothing of Kubernetes.
  */
 import type { Clock } from '../../base/clock.ts';
-import { type Answer, answer, inForm, json, text, warned } from './answer.ts';
+import { type Answer, answer, inForm, jsonAnswer, textAnswer, warned } from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';
@@ -17,7 +17,7 @@ import {
   groupList,
   health,
   resourceList,
-  VERSION,
+  VERSION_INFO,
   verbsOf,
 } from './discovery.ts';
 import { evict } from './eviction.ts';
@@ -25,7 +25,7 @@ import type { StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
 import { type JsonObject, stringAt, without } from './json.ts';
-import { answerList, choose, parseVersion, selectorsOf } from './list.ts';
+import { answerList, listContents, parseVersion, selectorsOf } from './list.ts';
 import {
   type AnswerShape,
   mediaType,
@@ -45,7 +45,7 @@ import {
 } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
-import type { Path, ResourcePath } from './paths.ts';
+import type { RequestPath, ResourcePath } from './paths.ts';
 import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
 import { isPart } from './registry/parts.ts';
@@ -60,7 +60,7 @@ import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts'
 import { applyScale, bind, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
 import { type View, viewOf } from './views.ts';
-import { Watches, type WatchesOptions } from './watch.ts';
+import { Watches, type WatchServingOptions } from './watch.ts';
 import { jsonOfApply, type Sent } from './yaml.ts';
 
 const HEALTH = ['/healthz', '/livez', '/readyz'];
@@ -84,7 +84,7 @@ interface Call {
   by: Requester;
 }
 
-export interface ApiOptions extends WatchesOptions, AccessOptions {
+export interface ApiOptions extends WatchServingOptions, AccessOptions {
   /** See ServingOptions. */
   strict: boolean | undefined;
   /** Whether there are the Namespaces of a cluster, and what ends them takes its time. */
@@ -158,7 +158,7 @@ export class Api {
       const { query } = target;
       const at = this.#wallTime();
       const document = await openApi(this.#documents, route.path, query, request.headers, at);
-      return document ?? text(404, NO_PAGE);
+      return document ?? textAnswer(404, NO_PAGE);
     }
     if (route.type !== 'resource') {
       if (method !== 'GET') refuseMethod(route, this.registry.kinds);
@@ -168,14 +168,15 @@ export class Api {
     const kind = this.registry.kinds.get(route.resource);
     if (!kind.served) {
       if (kind.builtIn) throw noSuchPath();
-      return text(404, NO_PAGE);
+      return textAnswer(404, NO_PAGE);
     }
     if (!kind.known) {
       // Kubernetes' own groups have what they have: no other resource is learned by its use.
       const versions = this.registry.kinds.builtInVersions(kind.group);
       if (versions.includes(kind.version)) throw noSuchPath();
       const teaches = this.registry.learns && (method === 'POST' || method === 'PATCH');
-      if (versions.length > 0 || (this.registry.strict && !teaches)) return text(404, NO_PAGE);
+      if (versions.length > 0 || (this.registry.strict && !teaches))
+        return textAnswer(404, NO_PAGE);
     }
     checkScope(kind, route);
     if (method !== 'GET') await prepareRules(kind);
@@ -227,7 +228,7 @@ export class Api {
       throw methodNotAllowed();
     switch (method) {
       case 'GET':
-        return json(
+        return jsonAnswer(
           200,
           await this.#freshness.answer(output, () => answerList(this.registry, path, query, view)),
         );
@@ -251,7 +252,7 @@ export class Api {
         // The real server lists in pages of its own, so that a version is that very one with or
         // without a limit.
         const { items, metadata } = await this.#freshness.answer(output, () =>
-          choose(this.registry, path, query, Number.POSITIVE_INFINITY),
+          listContents(this.registry, path, query, Number.POSITIVE_INFINITY),
         );
         const write = (): Written => {
           this.registry.deleteCollection(path, items, options);
@@ -277,7 +278,7 @@ export class Api {
   }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
-        return json(
+        return jsonAnswer(
           200,
           view.object(
             await this.#freshness.answer(output, () => this.registry.get(path, versionOf(query))),
@@ -364,7 +365,7 @@ export class Api {
         registry.get(path, versionOf(query)),
       );
       const scale = scaleOf(kind, stored.object);
-      return json(200, view.object({ object: scale, json: JSON.stringify(scale) }));
+      return jsonAnswer(200, view.object({ object: scale, json: JSON.stringify(scale) }));
     }
     const type = method === 'PATCH' ? patchTypeOf(kind, mediaType(request)) : undefined;
     const what =
@@ -438,7 +439,7 @@ export class Api {
   }
 
   #document(
-    route: Exclude<Path, ResourcePath>,
+    route: Exclude<RequestPath, ResourcePath>,
     address: string,
     accept: string | undefined,
     verbose: boolean,
@@ -446,23 +447,23 @@ export class Api {
     const { kinds } = this.registry;
     if ((route.type === 'core-versions' || route.type === 'groups') && acceptsAggregated(accept)) {
       return {
-        ...json(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))),
+        ...jsonAnswer(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))),
         type: AGGREGATED,
       };
     }
     switch (route.type) {
       case 'health': {
         const found = health(route.endpoint, route.check, verbose);
-        return found === undefined ? text(404, NO_PAGE) : text(200, found);
+        return found === undefined ? textAnswer(404, NO_PAGE) : textAnswer(200, found);
       }
       case 'version':
-        return json(200, JSON.stringify(VERSION));
+        return jsonAnswer(200, JSON.stringify(VERSION_INFO));
       case 'core-versions':
-        return json(200, JSON.stringify(coreVersions(address)));
+        return jsonAnswer(200, JSON.stringify(coreVersions(address)));
       case 'groups':
-        return json(200, JSON.stringify(groupList(kinds)));
+        return jsonAnswer(200, JSON.stringify(groupList(kinds)));
       case 'root':
-        return json(
+        return jsonAnswer(
           200,
           JSON.stringify({
             paths: [
@@ -481,7 +482,7 @@ export class Api {
       case 'resources':
         return found(kinds, route.group, resourceList(kinds, route));
       default:
-        return text(404, NO_PAGE);
+        return textAnswer(404, NO_PAGE);
     }
   }
 }
@@ -491,10 +492,10 @@ const shapeOf = (verb: ApiTarget['verb']): AnswerShape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
 function found(kinds: Registry['kinds'], group: string, document: object | undefined): Answer {
-  if (document !== undefined) return json(200, JSON.stringify(document));
+  if (document !== undefined) return jsonAnswer(200, JSON.stringify(document));
   // A group that is served has its paths looked after; Go's mux answers for all others.
   if (kinds.builtInVersions(group).length > 0) throw noSuchPath();
-  return text(404, NO_PAGE);
+  return textAnswer(404, NO_PAGE);
 }
 
 const versionOf = (query: URLSearchParams): number =>

@@ -22,8 +22,8 @@ export interface Printer {
 }
 
 /** `Name`, `Data:integer` for a type, `Node*` for a column of the wide form alone. */
-export function column(text: string): PrintColumn {
-  const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(text) ?? [];
+export function column(definition: string): PrintColumn {
+  const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(definition) ?? [];
   const format = name === 'Name' || name === 'Attacher' ? 'name' : '';
   return { name, type, format, description: '', priority: wide === undefined ? 0 : 1 };
 }
@@ -39,15 +39,15 @@ export const at = (object: Json | undefined, ...path: string[]): Json | undefine
     (value, name) => (isObject(value) ? value[name] : undefined),
     object,
   );
-export const text = (object: JsonObject, ...path: string[]): string => {
+export const textField = (object: JsonObject, ...path: string[]): string => {
   const value = at(object, ...path);
   return value === undefined || value === null ? '' : String(value);
 };
-export const number = (object: JsonObject, ...path: string[]): number => {
+export const numberField = (object: JsonObject, ...path: string[]): number => {
   const value = at(object, ...path);
   return typeof value === 'number' ? value : 0;
 };
-export const or = (value: string, none: string): string => (value === '' ? none : value);
+export const orDefault = (value: string, none: string): string => (value === '' ? none : value);
 
 export const name = (object: JsonObject): string => stringAt(metadataOf(object), 'name');
 export const age = (object: JsonObject, now: number): string =>
@@ -92,17 +92,17 @@ export function selectorText(selector: Json | undefined, plain = false): string 
     else if (operator === 'NotIn') parts.push(`${String(key)} notin (${list})`);
     else parts.push(operator === 'Exists' ? String(key) : `!${String(key)}`);
   }
-  return or(parts.join(','), '<none>');
+  return orDefault(parts.join(','), '<none>');
 }
 
-export const containers = (
+export const containerCells = (
   object: JsonObject,
   ...path: string[]
 ): [names: string, images: string] => {
   const all = objects(object, ...path, 'containers');
   return [
-    all.map((each) => text(each, 'name')).join(','),
-    all.map((each) => text(each, 'image')).join(','),
+    all.map((each) => textField(each, 'name')).join(','),
+    all.map((each) => textField(each, 'image')).join(','),
   ];
 };
 
@@ -112,20 +112,23 @@ export const MODES: Record<string, string> = {
   ReadWriteMany: 'RWX',
   ReadWriteOncePod: 'RWOP',
 };
-export const modes = (list: Json[]): string =>
+export const accessModesCell = (list: Json[]): string =>
   [...new Set(list)].map((mode) => MODES[String(mode)] ?? String(mode)).join(',');
 
-export function pod(object: JsonObject, now: number): Json[] {
+export function podCells(object: JsonObject, now: number): Json[] {
   const all = objects(object, 'spec', 'containers');
   const statuses = objects(object, 'status', 'containerStatuses');
   const ready = statuses.filter(
     (each) => each.ready === true && at(each, 'state', 'running') !== undefined,
   ).length;
-  const restarts = statuses.reduce((sum, each) => sum + number(each, 'restartCount'), 0);
-  let phase = or(text(object, 'status', 'reason'), text(object, 'status', 'phase'));
+  const restarts = statuses.reduce((sum, each) => sum + numberField(each, 'restartCount'), 0);
+  let phase = orDefault(
+    textField(object, 'status', 'reason'),
+    textField(object, 'status', 'phase'),
+  );
   for (const each of statuses.toReversed()) {
-    const waiting = text(each, 'state', 'waiting', 'reason');
-    const ended = text(each, 'state', 'terminated', 'reason');
+    const waiting = textField(each, 'state', 'waiting', 'reason');
+    const ended = textField(each, 'state', 'terminated', 'reason');
     if (waiting !== '') phase = waiting;
     else if (ended !== '') phase = ended;
   }
@@ -142,35 +145,35 @@ export function pod(object: JsonObject, now: number): Json[] {
     phase,
     String(restarts),
     age(object, now),
-    or(text(objects(object, 'status', 'podIPs')[0] ?? {}, 'ip'), '<none>'),
-    or(text(object, 'spec', 'nodeName'), '<none>'),
-    or(text(object, 'status', 'nominatedNodeName'), '<none>'),
+    orDefault(textField(objects(object, 'status', 'podIPs')[0] ?? {}, 'ip'), '<none>'),
+    orDefault(textField(object, 'spec', 'nodeName'), '<none>'),
+    orDefault(textField(object, 'status', 'nominatedNodeName'), '<none>'),
     gates.length === 0 ? '<none>' : `${open}/${gates.length}`,
   ];
 }
 
 export function externalIP(object: JsonObject): string {
-  const type = text(object, 'spec', 'type');
+  const type = textField(object, 'spec', 'type');
   const own = listAt(object, 'spec', 'externalIPs').map(String);
-  if (type === 'ExternalName') return text(object, 'spec', 'externalName');
+  if (type === 'ExternalName') return textField(object, 'spec', 'externalName');
   if (type === '') return '<unknown>';
-  if (type !== 'LoadBalancer') return or(own.join(','), '<none>');
+  if (type !== 'LoadBalancer') return orDefault(own.join(','), '<none>');
   const given = objects(object, 'status', 'loadBalancer', 'ingress').map(
-    (each) => text(each, 'ip') || text(each, 'hostname'),
+    (each) => textField(each, 'ip') || textField(each, 'hostname'),
   );
-  return or([...given, ...own].join(','), '<pending>');
+  return orDefault([...given, ...own].join(','), '<pending>');
 }
 
-export function ports(object: JsonObject): string {
+export function portsCell(object: JsonObject): string {
   const all = objects(object, 'spec', 'ports').map(({ port, nodePort, protocol }) =>
     nodePort
       ? `${String(port)}:${String(nodePort)}/${String(protocol)}`
       : `${String(port)}/${String(protocol)}`,
   );
-  return or(all.join(','), '<none>');
+  return orDefault(all.join(','), '<none>');
 }
 
-export function endpoints(object: JsonObject): string {
+export function endpointsCell(object: JsonObject): string {
   const all = objects(object, 'subsets').flatMap((subset) => {
     const addresses = objects(subset, 'addresses').map(({ ip }) => String(ip));
     const numbers = objects(subset, 'ports').map(({ port }) => String(port));
@@ -183,7 +186,7 @@ export function endpoints(object: JsonObject): string {
     : `${all.slice(0, 3).join(',')} + ${all.length - 3} more...`;
 }
 
-export function node(object: JsonObject, now: number): Json[] {
+export function nodeCells(object: JsonObject, now: number): Json[] {
   const ready = objects(object, 'status', 'conditions').find(({ type }) => type === 'Ready');
   const status = [
     ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady',
@@ -198,21 +201,21 @@ export function node(object: JsonObject, now: number): Json[] {
         : [],
   );
   const address = (type: string): string =>
-    or(
-      text(
+    orDefault(
+      textField(
         objects(object, 'status', 'addresses').find((each) => each.type === type) ?? {},
         'address',
       ),
       '<none>',
     );
   const info = (member: string): string =>
-    or(text(object, 'status', 'nodeInfo', member), '<unknown>');
+    orDefault(textField(object, 'status', 'nodeInfo', member), '<unknown>');
   return [
     name(object),
     status.join(','),
-    or(roles.sort().join(','), '<none>'),
+    orDefault(roles.sort().join(','), '<none>'),
     age(object, now),
-    text(object, 'status', 'nodeInfo', 'kubeletVersion'),
+    textField(object, 'status', 'nodeInfo', 'kubeletVersion'),
     address('InternalIP'),
     address('ExternalIP'),
     info('osImage'),
@@ -221,58 +224,61 @@ export function node(object: JsonObject, now: number): Json[] {
   ];
 }
 
-export function event(object: JsonObject, now: number): Json[] {
+export function eventCells(object: JsonObject, now: number): Json[] {
   const about =
     objectAt(object, 'involvedObject').kind === undefined ? 'regarding' : 'involvedObject';
   const first =
-    text(object, 'firstTimestamp') ||
-    text(object, 'deprecatedFirstTimestamp') ||
-    text(object, 'eventTime');
-  const series = text(object, 'series', 'lastObservedTime');
+    textField(object, 'firstTimestamp') ||
+    textField(object, 'deprecatedFirstTimestamp') ||
+    textField(object, 'eventTime');
+  const series = textField(object, 'series', 'lastObservedTime');
   const last =
-    series || text(object, 'lastTimestamp') || text(object, 'deprecatedLastTimestamp') || first;
+    series ||
+    textField(object, 'lastTimestamp') ||
+    textField(object, 'deprecatedLastTimestamp') ||
+    first;
   const count =
-    number(object, 'series', 'count') ||
-    number(object, 'count') ||
-    number(object, 'deprecatedCount') ||
+    numberField(object, 'series', 'count') ||
+    numberField(object, 'count') ||
+    numberField(object, 'deprecatedCount') ||
     1;
-  const kind = text(object, about, 'kind').toLowerCase();
-  const named = text(object, about, 'name');
+  const kind = textField(object, about, 'kind').toLowerCase();
+  const named = textField(object, about, 'name');
   const component =
-    text(object, 'source', 'component') ||
-    text(object, 'deprecatedSource', 'component') ||
-    text(object, 'reportingController') ||
-    text(object, 'reportingComponent');
+    textField(object, 'source', 'component') ||
+    textField(object, 'deprecatedSource', 'component') ||
+    textField(object, 'reportingController') ||
+    textField(object, 'reportingComponent');
   const host =
-    text(object, 'source', 'host') ||
-    text(object, 'deprecatedSource', 'host') ||
-    text(object, 'reportingInstance');
+    textField(object, 'source', 'host') ||
+    textField(object, 'deprecatedSource', 'host') ||
+    textField(object, 'reportingInstance');
   return [
     sinceText(last, now),
-    text(object, 'type'),
-    text(object, 'reason'),
+    textField(object, 'type'),
+    textField(object, 'reason'),
     named === '' ? kind : `${kind}/${named}`,
-    text(object, about, 'fieldPath'),
+    textField(object, about, 'fieldPath'),
     host === '' ? component : `${component}, ${host}`,
-    (text(object, 'message') || text(object, 'note')).trim(),
+    (textField(object, 'message') || textField(object, 'note')).trim(),
     sinceText(first, now),
     count,
     name(object),
   ];
 }
 
-export function job(object: JsonObject, now: number): Json[] {
-  const done = number(object, 'status', 'succeeded');
+export function jobCells(object: JsonObject, now: number): Json[] {
+  const done = numberField(object, 'status', 'succeeded');
   const wanted = at(object, 'spec', 'completions');
-  const parallel = number(object, 'spec', 'parallelism');
+  const parallel = numberField(object, 'spec', 'parallelism');
   const completions =
     typeof wanted === 'number'
       ? `${done}/${wanted}`
       : parallel > 1
         ? `${done}/1 of ${parallel}`
         : `${done}/1`;
-  const start = text(object, 'status', 'startTime');
-  const end = text(object, 'status', 'completionTime');
+  const start = textField(object, 'status', 'startTime');
+  const end = textField(object, 'status', 'completionTime');
   const duration =
     start === '' ? '' : durationText((end === '' ? now : Date.parse(end)) - Date.parse(start));
   const holds = (type: string): boolean =>
@@ -290,12 +296,12 @@ export function job(object: JsonObject, now: number): Json[] {
     completions,
     duration,
     age(object, now),
-    ...containers(object, 'spec', 'template', 'spec'),
+    ...containerCells(object, 'spec', 'template', 'spec'),
     selectorText(at(object, 'spec', 'selector')),
   ];
 }
 
-export function quota(object: JsonObject): [requests: string, limits: string] {
+export function quotaCells(object: JsonObject): [requests: string, limits: string] {
   const hard = objectAt(objectAt(object, 'status'), 'hard');
   const used = objectAt(objectAt(object, 'status'), 'used');
   const rows = Object.keys(hard)
@@ -312,16 +318,18 @@ export function quota(object: JsonObject): [requests: string, limits: string] {
   return [of(false), of(true)];
 }
 
-export function targets(object: JsonObject): string {
+export function targetsCell(object: JsonObject): string {
   const cpu = at(object, 'spec', 'targetCPUUtilizationPercentage');
   if (cpu !== undefined) return `cpu: <unknown>/${String(cpu)}%`;
   const all = objects(object, 'spec', 'metrics').map((metric) => {
-    const type = text(metric, 'type');
+    const type = textField(metric, 'type');
     const of = objectAt(metric, type.charAt(0).toLowerCase() + type.slice(1));
     const utilization = at(of, 'target', 'averageUtilization');
-    const value = text(of, 'target', 'averageValue') || text(of, 'target', 'value');
+    const value = textField(of, 'target', 'averageValue') || textField(of, 'target', 'value');
     const shown = utilization === undefined ? value : `${String(utilization)}%`;
-    return type === 'Resource' ? `${text(of, 'name')}: <unknown>/${shown}` : `<unknown>/${shown}`;
+    return type === 'Resource'
+      ? `${textField(of, 'name')}: <unknown>/${shown}`
+      : `<unknown>/${shown}`;
   });
   if (all.length === 0) return '<none>';
   return all.length > 2
@@ -333,52 +341,55 @@ export function ingressPorts(object: JsonObject): string {
   return listAt(object, 'spec', 'tls').length > 0 ? '80, 443' : '80';
 }
 
-export const balancer = (object: JsonObject): string =>
+export const ingressAddresses = (object: JsonObject): string =>
   objects(object, 'status', 'loadBalancer', 'ingress')
-    .map((each) => text(each, 'ip') || text(each, 'hostname'))
+    .map((each) => textField(each, 'ip') || textField(each, 'hostname'))
     .filter((each) => each !== '')
     .join(',');
 
 export const roleRef = (object: JsonObject): string =>
-  `${text(object, 'roleRef', 'kind')}/${text(object, 'roleRef', 'name')}`;
+  `${textField(object, 'roleRef', 'kind')}/${textField(object, 'roleRef', 'name')}`;
 
-export const subjects = (object: JsonObject): string[] =>
+export const subjectsCells = (object: JsonObject): string[] =>
   ['User', 'Group', 'ServiceAccount'].map((kind) =>
     objects(object, 'subjects')
       .filter((each) => each.kind === kind)
       .map((each) =>
         kind === 'ServiceAccount'
-          ? `${text(each, 'namespace')}/${text(each, 'name')}`
-          : text(each, 'name'),
+          ? `${textField(each, 'namespace')}/${textField(each, 'name')}`
+          : textField(each, 'name'),
       )
       .join(', '),
   );
 
-export const desired = (object: JsonObject, now: number): Json[] => [
+export const replicationCells = (object: JsonObject, now: number): Json[] => [
   name(object),
-  number(object, 'spec', 'replicas'),
-  number(object, 'status', 'replicas'),
-  number(object, 'status', 'readyReplicas'),
+  numberField(object, 'spec', 'replicas'),
+  numberField(object, 'status', 'replicas'),
+  numberField(object, 'status', 'readyReplicas'),
   age(object, now),
-  ...containers(object, 'spec', 'template', 'spec'),
+  ...containerCells(object, 'spec', 'template', 'spec'),
 ];
 
 export const storedData = (object: JsonObject): number =>
   Object.keys(objectAt(object, 'data')).length + Object.keys(objectAt(object, 'binaryData')).length;
 
-export const class_ = (object: JsonObject, member = 'volumeAttributesClassName'): string =>
-  or(text(object, 'spec', member), '<unset>');
+export const volumeClass = (object: JsonObject, member = 'volumeAttributesClassName'): string =>
+  orDefault(textField(object, 'spec', member), '<unset>');
 
-export const REPLICAS =
+export const REPLICAS_COLUMNS =
   'Name|Desired:integer|Current:integer|Ready:integer|Age|Containers*|Images*|Selector*';
-export const EVENT =
+export const EVENT_COLUMNS =
   'Last Seen|Type|Reason|Object|Subobject*|Source*|Message|First Seen*|Count*|Name*';
-export const BINDING = 'Name|Role|Age|Users*|Groups*|ServiceAccounts*';
-export const POLICY = 'Name|Validations:integer|ParamKind|Age';
-export const AGED = (object: JsonObject, now: number): Json[] => [name(object), age(object, now)];
+export const BINDING_COLUMNS = 'Name|Role|Age|Users*|Groups*|ServiceAccounts*';
+export const POLICY_COLUMNS = 'Name|Validations:integer|ParamKind|Age';
+export const nameAndAge = (object: JsonObject, now: number): Json[] => [
+  name(object),
+  age(object, now),
+];
 
 /** The first three of a list, and how many more. */
-export function some(all: readonly string[]): string {
+export function firstThree(all: readonly string[]): string {
   if (all.length === 0) return '<unset>';
   return all.length <= 3
     ? all.join(',')

@@ -3,45 +3,45 @@
  * pkg/printers/internalversion/printers.go. Custom resources have the columns of their definition.
  */
 import {
-  AGED,
+  accessModesCell,
   age,
   at,
-  BINDING,
-  balancer,
+  BINDING_COLUMNS,
   type Cells,
-  class_,
   column,
-  containers,
-  desired,
+  containerCells,
   durationText,
-  EVENT,
-  endpoints,
-  event,
+  EVENT_COLUMNS,
+  endpointsCell,
+  eventCells,
   externalIP,
+  firstThree,
+  ingressAddresses,
   ingressPorts,
-  job,
+  jobCells,
   listAt,
-  modes,
   name,
-  node,
-  number,
+  nameAndAge,
+  nodeCells,
+  numberField,
   objects,
-  or,
-  POLICY,
+  orDefault,
+  POLICY_COLUMNS,
   type PrintColumn,
   type Printer,
-  pod,
-  ports,
-  quota,
-  REPLICAS,
+  podCells,
+  portsCell,
+  quotaCells,
+  REPLICAS_COLUMNS,
+  replicationCells,
   roleRef,
   selectorText,
   sinceText,
-  some,
   storedData,
-  subjects,
-  targets,
-  text,
+  subjectsCells,
+  targetsCell,
+  textField,
+  volumeClass,
 } from './cells.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
@@ -52,13 +52,13 @@ const suspended = (value: Json | undefined): string =>
 
 const POLICY_BINDING: [columns: string, cells: Cells] = [
   'Name|PolicyName|ParamRef|Age',
-  (o, now) => [name(o), text(o, 'spec', 'policyName'), paramRef(o), age(o, now)],
+  (o, now) => [name(o), textField(o, 'spec', 'policyName'), paramRef(o), age(o, now)],
 ];
 
 function paramRef(o: JsonObject): string {
   const ref = objectAt(objectAt(o, 'spec'), 'paramRef');
-  const named = text(ref, 'name');
-  if (named !== '') return `${text(ref, 'namespace') || '*'}/${named}`;
+  const named = textField(ref, 'name');
+  if (named !== '') return `${textField(ref, 'namespace') || '*'}/${named}`;
   return isObject(ref.selector) ? goSelector(ref.selector) : '<unset>';
 }
 
@@ -71,7 +71,7 @@ function goSelector(selector: JsonObject): string {
   const expressions = listAt(selector, 'matchExpressions').map((each) => {
     const of = isObject(each) ? each : {};
     const values = listAt(of, 'values').join(' ');
-    return `LabelSelectorRequirement{Key:${text(of, 'key')},Operator:${text(of, 'operator')},Values:[${values}],},`;
+    return `LabelSelectorRequirement{Key:${textField(of, 'key')},Operator:${textField(of, 'operator')},Values:[${values}],},`;
   });
   return `&LabelSelector{MatchLabels:map[string]string{${pairs.join('')}},MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`;
 }
@@ -83,41 +83,41 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Desired:integer|Available:integer|Age',
     (o, now) => [
       name(o),
-      number(o, 'spec', 'replicas'),
-      number(o, 'status', 'replicas'),
+      numberField(o, 'spec', 'replicas'),
+      numberField(o, 'status', 'replicas'),
       age(o, now),
     ],
   ],
   '/secrets': [
     'Name|Type|Data|Age',
-    (o, now) => [name(o), text(o, 'type'), storedData(o), age(o, now)],
+    (o, now) => [name(o), textField(o, 'type'), storedData(o), age(o, now)],
   ],
-  '/endpoints': ['Name|Endpoints|Age', (o, now) => [name(o), endpoints(o), age(o, now)]],
-  '/events': [EVENT, event],
-  'events.k8s.io/events': [EVENT, event],
+  '/endpoints': ['Name|Endpoints|Age', (o, now) => [name(o), endpointsCell(o), age(o, now)]],
+  '/events': [EVENT_COLUMNS, eventCells],
+  'events.k8s.io/events': [EVENT_COLUMNS, eventCells],
   '/namespaces': [
     'Name|Status|Age',
-    (o, now) => [name(o), text(o, 'status', 'phase'), age(o, now)],
+    (o, now) => [name(o), textField(o, 'status', 'phase'), age(o, now)],
   ],
   '/nodes': [
     'Name|Status|Roles|Age|Version|Internal-IP*|External-IP*|OS-Image*|Kernel-Version*|Container-Runtime*',
-    node,
+    nodeCells,
   ],
   '/persistentvolumeclaims': [
     'Name|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|VolumeMode*',
     (o, now) => {
-      const bound = text(o, 'spec', 'volumeName') !== '';
+      const bound = textField(o, 'spec', 'volumeName') !== '';
       const ends = stringAt(metadataOf(o), 'deletionTimestamp') !== '';
       return [
         name(o),
-        ends ? 'Terminating' : text(o, 'status', 'phase'),
-        text(o, 'spec', 'volumeName'),
-        bound ? text(o, 'status', 'capacity', 'storage') : '',
-        bound ? modes(listAt(o, 'status', 'accessModes')) : '',
-        text(o, 'spec', 'storageClassName'),
-        class_(o),
+        ends ? 'Terminating' : textField(o, 'status', 'phase'),
+        textField(o, 'spec', 'volumeName'),
+        bound ? textField(o, 'status', 'capacity', 'storage') : '',
+        bound ? accessModesCell(listAt(o, 'status', 'accessModes')) : '',
+        textField(o, 'spec', 'storageClassName'),
+        volumeClass(o),
         age(o, now),
-        or(text(o, 'spec', 'volumeMode'), '<unset>'),
+        orDefault(textField(o, 'spec', 'volumeMode'), '<unset>'),
       ];
     },
   ],
@@ -128,42 +128,47 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       const ends = stringAt(metadataOf(o), 'deletionTimestamp') !== '';
       return [
         name(o),
-        text(o, 'spec', 'capacity', 'storage'),
-        modes(listAt(o, 'spec', 'accessModes')),
-        text(o, 'spec', 'persistentVolumeReclaimPolicy'),
-        ends ? 'Terminating' : text(o, 'status', 'phase'),
-        claim.name === undefined ? '' : `${text(claim, 'namespace')}/${text(claim, 'name')}`,
-        text(o, 'spec', 'storageClassName'),
-        class_(o),
-        text(o, 'status', 'reason'),
+        textField(o, 'spec', 'capacity', 'storage'),
+        accessModesCell(listAt(o, 'spec', 'accessModes')),
+        textField(o, 'spec', 'persistentVolumeReclaimPolicy'),
+        ends ? 'Terminating' : textField(o, 'status', 'phase'),
+        claim.name === undefined
+          ? ''
+          : `${textField(claim, 'namespace')}/${textField(claim, 'name')}`,
+        textField(o, 'spec', 'storageClassName'),
+        volumeClass(o),
+        textField(o, 'status', 'reason'),
         age(o, now),
-        or(text(o, 'spec', 'volumeMode'), '<unset>'),
+        orDefault(textField(o, 'spec', 'volumeMode'), '<unset>'),
       ];
     },
   ],
-  '/pods': ['Name|Ready|Status|Restarts|Age|IP*|Node*|Nominated Node*|Readiness Gates*', pod],
+  '/pods': ['Name|Ready|Status|Restarts|Age|IP*|Node*|Nominated Node*|Readiness Gates*', podCells],
   '/podtemplates': [
     'Name|Containers|Images|Pod Labels',
     (o) => [
       name(o),
-      ...containers(o, 'template', 'spec'),
+      ...containerCells(o, 'template', 'spec'),
       selectorText(at(o, 'template', 'metadata', 'labels'), true),
     ],
   ],
   '/replicationcontrollers': [
-    REPLICAS,
-    (o, now) => [...desired(o, now), selectorText(at(o, 'spec', 'selector'), true)],
+    REPLICAS_COLUMNS,
+    (o, now) => [...replicationCells(o, now), selectorText(at(o, 'spec', 'selector'), true)],
   ],
-  '/resourcequotas': ['Name|Request|Limit|Age', (o, now) => [name(o), ...quota(o), age(o, now)]],
-  '/serviceaccounts': ['Name|Age', AGED],
+  '/resourcequotas': [
+    'Name|Request|Limit|Age',
+    (o, now) => [name(o), ...quotaCells(o), age(o, now)],
+  ],
+  '/serviceaccounts': ['Name|Age', nameAndAge],
   '/services': [
     'Name|Type|Cluster-IP|External-IP|Port(s)|Age|Selector*',
     (o, now) => [
       name(o),
-      text(o, 'spec', 'type'),
-      or(text(o, 'spec', 'clusterIP'), '<none>'),
+      textField(o, 'spec', 'type'),
+      orDefault(textField(o, 'spec', 'clusterIP'), '<none>'),
       externalIP(o),
-      ports(o),
+      portsCell(o),
       age(o, now),
       selectorText(at(o, 'spec', 'selector'), true),
     ],
@@ -175,7 +180,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       const shown =
         service.name === undefined
           ? 'Local'
-          : `${text(service, 'namespace')}/${text(service, 'name')}`;
+          : `${textField(service, 'namespace')}/${textField(service, 'name')}`;
       return [name(o), shown, 'True', age(o, now)];
     },
   ],
@@ -187,22 +192,22 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       const shown =
         owner === undefined
           ? '<none>'
-          : `${text(owner, 'kind').toLowerCase()}.${text(owner, 'apiVersion').split('/')[0]}/${text(owner, 'name')}`;
-      return [name(o), shown, number(o, 'revision'), age(o, now)];
+          : `${textField(owner, 'kind').toLowerCase()}.${textField(owner, 'apiVersion').split('/')[0]}/${textField(owner, 'name')}`;
+      return [name(o), shown, numberField(o, 'revision'), age(o, now)];
     },
   ],
   'apps/daemonsets': [
     'Name|Desired:integer|Current:integer|Ready:integer|Up-to-date:integer|Available:integer|Node Selector|Age|Containers*|Images*|Selector*',
     (o, now) => [
       name(o),
-      number(o, 'status', 'desiredNumberScheduled'),
-      number(o, 'status', 'currentNumberScheduled'),
-      number(o, 'status', 'numberReady'),
-      number(o, 'status', 'updatedNumberScheduled'),
-      number(o, 'status', 'numberAvailable'),
+      numberField(o, 'status', 'desiredNumberScheduled'),
+      numberField(o, 'status', 'currentNumberScheduled'),
+      numberField(o, 'status', 'numberReady'),
+      numberField(o, 'status', 'updatedNumberScheduled'),
+      numberField(o, 'status', 'numberAvailable'),
       selectorText(at(o, 'spec', 'template', 'spec', 'nodeSelector'), true),
       age(o, now),
-      ...containers(o, 'spec', 'template', 'spec'),
+      ...containerCells(o, 'spec', 'template', 'spec'),
       selectorText(at(o, 'spec', 'selector')),
     ],
   ],
@@ -210,57 +215,57 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Ready|Up-to-date|Available|Age|Containers*|Images*|Selector*',
     (o, now) => [
       name(o),
-      `${number(o, 'status', 'readyReplicas')}/${number(o, 'spec', 'replicas')}`,
-      number(o, 'status', 'updatedReplicas'),
-      number(o, 'status', 'availableReplicas'),
+      `${numberField(o, 'status', 'readyReplicas')}/${numberField(o, 'spec', 'replicas')}`,
+      numberField(o, 'status', 'updatedReplicas'),
+      numberField(o, 'status', 'availableReplicas'),
       age(o, now),
-      ...containers(o, 'spec', 'template', 'spec'),
+      ...containerCells(o, 'spec', 'template', 'spec'),
       isObject(at(o, 'spec', 'selector')) ? selectorText(at(o, 'spec', 'selector')) : '',
     ],
   ],
   'apps/replicasets': [
-    REPLICAS,
-    (o, now) => [...desired(o, now), selectorText(at(o, 'spec', 'selector'))],
+    REPLICAS_COLUMNS,
+    (o, now) => [...replicationCells(o, now), selectorText(at(o, 'spec', 'selector'))],
   ],
   'apps/statefulsets': [
     'Name|Ready|Age|Containers*|Images*',
     (o, now) => [
       name(o),
-      `${number(o, 'status', 'readyReplicas')}/${number(o, 'spec', 'replicas')}`,
+      `${numberField(o, 'status', 'readyReplicas')}/${numberField(o, 'spec', 'replicas')}`,
       age(o, now),
-      ...containers(o, 'spec', 'template', 'spec'),
+      ...containerCells(o, 'spec', 'template', 'spec'),
     ],
   ],
   'autoscaling/horizontalpodautoscalers': [
     'Name|Reference|Targets|MinPods|MaxPods|Replicas|Age',
     (o, now) => [
       name(o),
-      `${text(o, 'spec', 'scaleTargetRef', 'kind')}/${text(o, 'spec', 'scaleTargetRef', 'name')}`,
-      targets(o),
-      or(text(o, 'spec', 'minReplicas'), '<unset>'),
-      number(o, 'spec', 'maxReplicas'),
-      number(o, 'status', 'currentReplicas'),
+      `${textField(o, 'spec', 'scaleTargetRef', 'kind')}/${textField(o, 'spec', 'scaleTargetRef', 'name')}`,
+      targetsCell(o),
+      orDefault(textField(o, 'spec', 'minReplicas'), '<unset>'),
+      numberField(o, 'spec', 'maxReplicas'),
+      numberField(o, 'status', 'currentReplicas'),
       age(o, now),
     ],
   ],
   'batch/cronjobs': [
     'Name|Schedule|Timezone|Suspend:boolean|Active:integer|Last Schedule|Age|Containers*|Images*|Selector*',
     (o, now) => {
-      const last = text(o, 'status', 'lastScheduleTime');
+      const last = textField(o, 'status', 'lastScheduleTime');
       return [
         name(o),
-        text(o, 'spec', 'schedule'),
-        or(text(o, 'spec', 'timeZone'), '<none>'),
+        textField(o, 'spec', 'schedule'),
+        orDefault(textField(o, 'spec', 'timeZone'), '<none>'),
         suspended(at(o, 'spec', 'suspend')),
         listAt(o, 'status', 'active').length,
         last === '' ? '<none>' : sinceText(last, now),
         age(o, now),
-        ...containers(o, 'spec', 'jobTemplate', 'spec', 'template', 'spec'),
+        ...containerCells(o, 'spec', 'jobTemplate', 'spec', 'template', 'spec'),
         selectorText(at(o, 'spec', 'jobTemplate', 'spec', 'selector')),
       ];
     },
   ],
-  'batch/jobs': ['Name|Status|Completions|Duration|Age|Containers*|Images*|Selector*', job],
+  'batch/jobs': ['Name|Status|Completions|Duration|Age|Containers*|Images*|Selector*', jobCells],
   'certificates.k8s.io/certificatesigningrequests': [
     'Name|Age|SignerName|Requestor|RequestedDuration|Condition',
     (o, now) => {
@@ -271,12 +276,12 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
         : types.includes('Approved')
           ? 'Approved'
           : 'Pending';
-      const issued = text(o, 'status', 'certificate') === '' ? '' : ',Issued';
+      const issued = textField(o, 'status', 'certificate') === '' ? '' : ',Issued';
       return [
         name(o),
         age(o, now),
-        text(o, 'spec', 'signerName'),
-        text(o, 'spec', 'username'),
+        textField(o, 'spec', 'signerName'),
+        textField(o, 'spec', 'username'),
         typeof seconds === 'number' ? durationText(seconds * 1000) : '<none>',
         decided + issued,
       ];
@@ -284,33 +289,33 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   ],
   'coordination.k8s.io/leases': [
     'Name|Holder|Age',
-    (o, now) => [name(o), text(o, 'spec', 'holderIdentity'), age(o, now)],
+    (o, now) => [name(o), textField(o, 'spec', 'holderIdentity'), age(o, now)],
   ],
   'networking.k8s.io/ingressclasses': [
     'Name|Controller|Parameters|Age',
     (o, now) => {
       const parameters = objectAt(objectAt(o, 'spec'), 'parameters');
-      const group = text(parameters, 'apiGroup');
+      const group = textField(parameters, 'apiGroup');
       const shown =
         parameters.name === undefined
           ? '<none>'
-          : `${text(parameters, 'kind')}${group === '' ? '' : `.${group}`}/${text(parameters, 'name')}`;
-      return [name(o), text(o, 'spec', 'controller'), shown, age(o, now)];
+          : `${textField(parameters, 'kind')}${group === '' ? '' : `.${group}`}/${textField(parameters, 'name')}`;
+      return [name(o), textField(o, 'spec', 'controller'), shown, age(o, now)];
     },
   ],
   'networking.k8s.io/ingresses': [
     'Name|Class|Hosts|Address|Ports|Age',
     (o, now) => [
       name(o),
-      or(text(o, 'spec', 'ingressClassName'), '<none>'),
-      or(
+      orDefault(textField(o, 'spec', 'ingressClassName'), '<none>'),
+      orDefault(
         objects(o, 'spec', 'rules')
-          .map((rule) => text(rule, 'host'))
+          .map((rule) => textField(rule, 'host'))
           .filter((host) => host !== '')
           .join(','),
         '*',
       ),
-      balancer(o),
+      ingressAddresses(o),
       ingressPorts(o),
       age(o, now),
     ],
@@ -327,19 +332,19 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Min Available|Max Unavailable|Allowed Disruptions:integer|Age',
     (o, now) => [
       name(o),
-      or(text(o, 'spec', 'minAvailable'), 'N/A'),
-      or(text(o, 'spec', 'maxUnavailable'), 'N/A'),
-      number(o, 'status', 'disruptionsAllowed'),
+      orDefault(textField(o, 'spec', 'minAvailable'), 'N/A'),
+      orDefault(textField(o, 'spec', 'maxUnavailable'), 'N/A'),
+      numberField(o, 'status', 'disruptionsAllowed'),
       age(o, now),
     ],
   ],
   'rbac.authorization.k8s.io/rolebindings': [
-    BINDING,
-    (o, now) => [name(o), roleRef(o), age(o, now), ...subjects(o)],
+    BINDING_COLUMNS,
+    (o, now) => [name(o), roleRef(o), age(o, now), ...subjectsCells(o)],
   ],
   'rbac.authorization.k8s.io/clusterrolebindings': [
-    BINDING,
-    (o, now) => [name(o), roleRef(o), age(o, now), ...subjects(o)],
+    BINDING_COLUMNS,
+    (o, now) => [name(o), roleRef(o), age(o, now), ...subjectsCells(o)],
   ],
   'storage.k8s.io/csidrivers': [
     'Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests|RequiresRepublish:boolean|Modes|Age',
@@ -351,9 +356,9 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
         spec.attachRequired ?? true,
         spec.podInfoOnMount ?? false,
         spec.storageCapacity ?? false,
-        or(requests.join(','), '<unset>'),
+        orDefault(requests.join(','), '<unset>'),
         spec.requiresRepublish ?? false,
-        or(listAt(o, 'spec', 'volumeLifecycleModes').join(','), '<none>'),
+        orDefault(listAt(o, 'spec', 'volumeLifecycleModes').join(','), '<none>'),
         age(o, now),
       ];
     },
@@ -370,9 +375,9 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
         'true';
       return [
         isDefault ? `${name(o)} (default)` : name(o),
-        text(o, 'provisioner'),
-        or(text(o, 'reclaimPolicy'), 'Delete'),
-        or(text(o, 'volumeBindingMode'), 'Immediate'),
+        textField(o, 'provisioner'),
+        orDefault(textField(o, 'reclaimPolicy'), 'Delete'),
+        orDefault(textField(o, 'volumeBindingMode'), 'Immediate'),
         o.allowVolumeExpansion === true,
         age(o, now),
       ];
@@ -382,16 +387,16 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Attacher|PV|Node|Attached:boolean|Age',
     (o, now) => [
       name(o),
-      text(o, 'spec', 'attacher'),
-      text(o, 'spec', 'source', 'persistentVolumeName'),
-      text(o, 'spec', 'nodeName'),
+      textField(o, 'spec', 'attacher'),
+      textField(o, 'spec', 'source', 'persistentVolumeName'),
+      textField(o, 'spec', 'nodeName'),
       at(o, 'status', 'attached') === true,
       age(o, now),
     ],
   ],
   'storage.k8s.io/volumeattributesclasses': [
     'Name|DriverName|Age',
-    (o, now) => [name(o), text(o, 'driverName'), age(o, now)],
+    (o, now) => [name(o), textField(o, 'driverName'), age(o, now)],
   ],
   'admissionregistration.k8s.io/mutatingwebhookconfigurations': [
     'Name|Webhooks:integer|Age',
@@ -402,7 +407,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     (o, now) => [name(o), listAt(o, 'webhooks').length, age(o, now)],
   ],
   'admissionregistration.k8s.io/validatingadmissionpolicies': [
-    POLICY,
+    POLICY_COLUMNS,
     (o, now) => [name(o), listAt(o, 'spec', 'validations').length, paramKind(o), age(o, now)],
   ],
   'admissionregistration.k8s.io/mutatingadmissionpolicies': [
@@ -415,19 +420,19 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Value:integer|Global-Default:boolean|Age|PreemptionPolicy',
     (o, now) => [
       name(o),
-      number(o, 'value'),
+      numberField(o, 'value'),
       o.globalDefault === true,
       age(o, now),
-      text(o, 'preemptionPolicy'),
+      textField(o, 'preemptionPolicy'),
     ],
   ],
   'discovery.k8s.io/endpointslices': [
     'Name|AddressType|Ports|Endpoints|Age',
     (o, now) => [
       name(o),
-      text(o, 'addressType'),
-      some(objects(o, 'ports').map((each) => text(each, 'port') || '*')),
-      some(objects(o, 'endpoints').flatMap((each) => listAt(each, 'addresses').map(String))),
+      textField(o, 'addressType'),
+      firstThree(objects(o, 'ports').map((each) => textField(each, 'port') || '*')),
+      firstThree(objects(o, 'endpoints').flatMap((each) => listAt(each, 'addresses').map(String))),
       age(o, now),
     ],
   ],
@@ -435,9 +440,9 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL',
     (o, now) => [
       name(o),
-      text(o, 'spec', 'priorityLevelConfiguration', 'name'),
-      number(o, 'spec', 'matchingPrecedence'),
-      or(text(o, 'spec', 'distinguisherMethod', 'type'), '<none>'),
+      textField(o, 'spec', 'priorityLevelConfiguration', 'name'),
+      numberField(o, 'spec', 'matchingPrecedence'),
+      orDefault(textField(o, 'spec', 'distinguisherMethod', 'type'), '<none>'),
       age(o, now),
       objects(o, 'status', 'conditions').find(({ type }) => type === 'Dangling')?.status ?? '?',
     ],
@@ -450,7 +455,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       const of = (value: Json | undefined): Json => value ?? '<none>';
       return [
         name(o),
-        text(spec, 'type'),
+        textField(spec, 'type'),
         of(objectAt(spec, 'limited').nominalConcurrencyShares),
         of(queuing.queues),
         of(queuing.handSize),
@@ -463,15 +468,15 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|ParentRef',
     (o, now) => {
       const parent = objectAt(objectAt(o, 'spec'), 'parentRef');
-      const [group, namespace] = [text(parent, 'group'), text(parent, 'namespace')];
+      const [group, namespace] = [textField(parent, 'group'), textField(parent, 'namespace')];
       const resource =
-        `${text(parent, 'resource')}${group === '' ? '' : `.${group}`}`.toLowerCase();
-      const parts = [resource, ...(namespace === '' ? [] : [namespace]), text(parent, 'name')];
+        `${textField(parent, 'resource')}${group === '' ? '' : `.${group}`}`.toLowerCase();
+      const parts = [resource, ...(namespace === '' ? [] : [namespace]), textField(parent, 'name')];
       return [name(o), parts.join('/'), age(o, now)];
     },
   ],
-  'resource.k8s.io/deviceclasses': ['Name|Age', AGED],
-  'resource.k8s.io/resourceclaimtemplates': ['Name|Age', AGED],
+  'resource.k8s.io/deviceclasses': ['Name|Age', nameAndAge],
+  'resource.k8s.io/resourceclaimtemplates': ['Name|Age', nameAndAge],
   'resource.k8s.io/resourceclaims': [
     'Name|State|Age',
     (o, now) => {
@@ -485,21 +490,23 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Node|Driver|Pool|Age',
     (o, now) => [
       name(o),
-      text(o, 'spec', 'nodeName'),
-      text(o, 'spec', 'driver'),
-      text(o, 'spec', 'pool', 'name'),
+      textField(o, 'spec', 'nodeName'),
+      textField(o, 'spec', 'driver'),
+      textField(o, 'spec', 'pool', 'name'),
       age(o, now),
     ],
   ],
   'node.k8s.io/runtimeclasses': [
     'Name|Handler|Age',
-    (o, now) => [name(o), text(o, 'handler'), age(o, now)],
+    (o, now) => [name(o), textField(o, 'handler'), age(o, now)],
   ],
 };
 
 function paramKind(object: JsonObject): string {
   const kind = objectAt(objectAt(object, 'spec'), 'paramKind');
-  return kind.kind === undefined ? '<unset>' : `${text(kind, 'apiVersion')}/${text(kind, 'kind')}`;
+  return kind.kind === undefined
+    ? '<unset>'
+    : `${textField(kind, 'apiVersion')}/${textField(kind, 'kind')}`;
 }
 
 /** Of kinds without a printer of their own: limitranges, roles. */
@@ -522,7 +529,7 @@ export function printerOf(kind: Kind): Printer {
 /** apiextensions-apiserver: pkg/registry/customresource/tableconvertor. */
 function customPrinter(columns: readonly JsonObject[]): Printer {
   if (columns.length === 0)
-    return { columns: [column('Name'), column('Age')].map(dated), cells: AGED };
+    return { columns: [column('Name'), column('Age')].map(dated), cells: nameAndAge };
   return {
     columns: [
       column('Name'),

@@ -20,7 +20,7 @@ const CUSTOM_VERBS = [
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** The version this server's answers are modelled on. */
-export const VERSION = {
+export const VERSION_INFO = {
   major: '1',
   minor: '36',
   emulationMajor: '1',

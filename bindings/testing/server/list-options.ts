@@ -66,10 +66,10 @@ export function wantsInitialEvents(query: URLSearchParams): boolean {
     if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));
   }
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
-  return legacy || (asked && isTrue(query.get('sendInitialEvents')));
+  return legacy || (asked && queryBool(query.get('sendInitialEvents')));
 }
 
 /** apimachinery: Convert_Slice_string_To_bool: anything but these is true, an empty value too. */
-export function isTrue(value: string | null): boolean {
+export function queryBool(value: string | null): boolean {
   return value !== null && value.toLowerCase() !== 'false' && value !== '0';
 }

@@ -22,7 +22,7 @@ export function answerList(
   query: URLSearchParams,
   view: View,
 ): string {
-  const { kind, items, metadata } = choose(registry, path, query);
+  const { kind, items, metadata } = listContents(registry, path, query);
   return view.list(kind, items, metadata);
 }
 
@@ -33,7 +33,7 @@ export const selectorsOf = (kind: Kind, query: URLSearchParams): ObjectPredicate
   );
 
 /** What a list has. */
-export interface Chosen {
+export interface ListContents {
   kind: Kind;
   items: readonly Stored[];
   metadata: ListMetadata;
@@ -42,12 +42,12 @@ export interface Chosen {
 /**
  * @param unlimited what no limit stands for: 0, or so many that it counts as one and is not reached
  */
-export function choose(
+export function listContents(
   registry: Registry,
   path: ResourcePath,
   query: URLSearchParams,
   unlimited = 0,
-): Chosen {
+): ListContents {
   const kind = registry.kinds.get(path.resource);
   const limit = Math.max(integer(query.get('limit')), 0) || unlimited;
   integer(query.get('timeoutSeconds'));

@@ -5,7 +5,7 @@
  */
 import { type Incoming, parseBody, requireTypeMeta } from './body.ts';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
-import { isTrue } from './list-options.ts';
+import { queryBool } from './list-options.ts';
 import type { DeletionOptions } from './registry/deletion.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { StoreWriteOptions } from './registry/registry.ts';
@@ -69,7 +69,7 @@ export function writeOptions(
     dryRun,
     manager: manager || userAgent(request),
     fieldValidation,
-    force: force !== null && isTrue(force),
+    force: force !== null && queryBool(force),
   };
 }
 
@@ -136,7 +136,7 @@ function givenByQuery(query: URLSearchParams): Given {
     dryRun: dryRunsIn(query),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
     orphanDependents: query.has('orphanDependents')
-      ? isTrue(query.get('orphanDependents'))
+      ? queryBool(query.get('orphanDependents'))
       : undefined,
     uid: query.get('uid') || undefined,
     resourceVersion: query.get('resourceVersion') || undefined,

@@ -17,7 +17,7 @@ export interface ResourcePath {
   watch: boolean;
 }
 
-export type Path =
+export type RequestPath =
   | ResourcePath
   | { type: 'core-versions' } // /api
   | { type: 'groups' } // /apis
@@ -28,7 +28,7 @@ export type Path =
   | { type: 'version' | 'root' | 'unknown' };
 
 /** @param pathname still escaped, without the query */
-export function parseRequestPath(pathname: string): Path {
+export function parseRequestPath(pathname: string): RequestPath {
   const parts = split(pathname);
   if (parts === undefined) return { type: 'unknown' };
   const [first, second, third] = parts;
@@ -69,12 +69,12 @@ function split(pathname: string): string[] | undefined {
   }
 }
 
-function inGroup(group: string, version: string, parts: string[]): Path {
+function inGroup(group: string, version: string, parts: string[]): RequestPath {
   if (parts.includes('')) return { type: 'unknown' };
   if (parts.length === 0) return { type: 'resources', group, version };
   const watch = parts[0] === 'watch' && parts.length > 1;
   const rest = watch ? parts.slice(1) : parts;
-  const make = (namespace: string, plural: string, name = '', sub: string[] = []): Path => ({
+  const make = (namespace: string, plural: string, name = '', sub: string[] = []): RequestPath => ({
     type: 'resource',
     resource: { group, version, plural },
     namespace,

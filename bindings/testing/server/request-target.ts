@@ -1,11 +1,11 @@
 /** What the first line of a request says: the verb, the path and the query. */
 import type { FaultTarget } from './faults.ts';
-import { isTrue } from './list-options.ts';
-import { type Path, parseRequestPath, type ResourcePath } from './paths.ts';
+import { queryBool } from './list-options.ts';
+import { parseRequestPath, type RequestPath, type ResourcePath } from './paths.ts';
 
 export interface ApiTarget extends FaultTarget {
   method: string;
-  route: Path;
+  route: RequestPath;
   query: URLSearchParams;
 }
 
@@ -25,7 +25,7 @@ export function parseTarget(method: string, url: string): ApiTarget {
   };
 }
 
-function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
+function verbOf(method: string, route: RequestPath, query: URLSearchParams): FaultTarget['verb'] {
   if (route.type !== 'resource') return undefined;
   switch (method) {
     case 'GET':
@@ -45,4 +45,4 @@ function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarge
 }
 
 const isWatch = (path: ResourcePath, query: URLSearchParams): boolean =>
-  path.watch || isTrue(query.get('watch'));
+  path.watch || queryBool(query.get('watch'));

@@ -3,7 +3,7 @@
  */
 
 import { resourceList } from './discovery.ts';
-import type { Path, ResourcePath } from './paths.ts';
+import type { RequestPath, ResourcePath } from './paths.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
 import { methodsOf } from './registry/parts.ts';
 import { ofResource } from './registry/strategy.ts';
@@ -40,7 +40,7 @@ export function checkVerbs(
 }
 
 /** Only documents tell one method from another; where there is none there is nothing to refuse. */
-export function refuseMethod(route: Exclude<Path, ResourcePath>, kinds: Kinds): void {
+export function refuseMethod(route: Exclude<RequestPath, ResourcePath>, kinds: Kinds): void {
   const { type } = route;
   const isDocument =
     type === 'core-versions' ||

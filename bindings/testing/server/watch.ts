@@ -13,7 +13,7 @@ import type { StreamFault } from './faults.ts';
 import type { Freshness } from './freshness.ts';
 import { writeJson } from './json.ts';
 import { integer, parseVersion } from './list.ts';
-import { isTrue, wantsInitialEvents } from './list-options.ts';
+import { queryBool, wantsInitialEvents } from './list-options.ts';
 import { type Output, warningHeader } from './output.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
@@ -192,7 +192,7 @@ class Watch {
   }
 }
 
-export interface WatchesOptions {
+export interface WatchServingOptions {
   clock: Clock;
   bookmarkInterval: number;
   /** How many events a client may be behind before its watch is ended. */
@@ -205,10 +205,10 @@ export interface WatchesOptions {
 export class Watches {
   readonly #registry: Registry;
   readonly #freshness: Freshness;
-  readonly #options: WatchesOptions;
+  readonly #options: WatchServingOptions;
   readonly #frames = new WeakMap<View, Frames>();
 
-  constructor(registry: Registry, freshness: Freshness, options: WatchesOptions) {
+  constructor(registry: Registry, freshness: Freshness, options: WatchServingOptions) {
     this.#registry = registry;
     this.#freshness = freshness;
     this.#options = options;
@@ -273,7 +273,7 @@ export class Watches {
       buffer: this.#options.watchBuffer,
     };
     const watch = new Watch(options, this.#framesOf(view), from);
-    const bookmarks = isTrue(query.get('allowWatchBookmarks'));
+    const bookmarks = queryBool(query.get('allowWatchBookmarks'));
     if (fresh) {
       for (const stored of store.asOf(current, path.namespace, '')) {
         if (matches !== undefined && !matches(stored.object)) continue;

@@ -14,7 +14,7 @@ interface Node {
   readonly below: FieldSet;
 }
 
-export type Path = readonly string[];
+export type PathElements = readonly string[];
 
 export class FieldSet {
   readonly #nodes: ReadonlyMap<string, Node>;
@@ -33,7 +33,7 @@ export class FieldSet {
     return EMPTY;
   }
 
-  static of(paths: Iterable<Path>): FieldSet {
+  static of(paths: Iterable<PathElements>): FieldSet {
     const builder = new Builder();
     for (const path of paths) builder.insert(path);
     return builder.build();
@@ -47,7 +47,7 @@ export class FieldSet {
     return this.#nodes.get(element)?.member ?? false;
   }
 
-  hasPath(path: Path): boolean {
+  hasPath(path: PathElements): boolean {
     const [element, ...rest] = path;
     if (element === undefined) return false;
     return rest.length === 0 ? this.has(element) : this.below(element).hasPath(rest);
@@ -113,7 +113,7 @@ export class FieldSet {
   }
 
   /** All paths, those that end at a level before those that go on. */
-  *paths(prefix: Path = []): Generator<Path> {
+  *paths(prefix: PathElements = []): Generator<PathElements> {
     const sorted = [...this.#nodes].sort(([a], [b]) => compareElements(a, b));
     for (const [element, { member }] of sorted) if (member) yield [...prefix, element];
     for (const [element, { below }] of sorted) yield* below.paths([...prefix, element]);
@@ -179,7 +179,7 @@ function keep(nodes: Map<string, Node>, element: string, node: Node): void {
 export class Builder {
   readonly #nodes = new Map<string, { member: boolean; below: Builder }>();
 
-  insert(path: Path): void {
+  insert(path: PathElements): void {
     const [element, ...rest] = path;
     if (element === undefined) return;
     let node = this.#nodes.get(element);
@@ -229,7 +229,7 @@ function compareElements(a: string, b: string): number {
 }
 
 /** `.spec.containers[name="a"].image` */
-export function pathText(path: Path): string {
+export function pathText(path: PathElements): string {
   return path.map(elementText).join('');
 }
 

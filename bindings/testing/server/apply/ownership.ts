@@ -10,7 +10,7 @@
 import { isObject, type Json, type JsonObject, sameJson, without } from '../json.ts';
 import type { Atom } from '../schema/atoms.ts';
 import { ApiError, type StatusCause } from '../status.ts';
-import { FieldSet, member, type Path, pathText } from './field-set.ts';
+import { FieldSet, member, type PathElements, pathText } from './field-set.ts';
 import {
   capUpdaters,
   identifier,
@@ -35,7 +35,7 @@ export interface FieldWriter {
   filter: Filter;
 }
 
-const path = (...names: string[]): Path => names.map(member);
+const path = (...names: string[]): PathElements => names.map(member);
 
 /** What the server fills in, or takes from the path: apimachinery stripmeta.go. */
 const STRIPPED = FieldSet.of([
@@ -55,7 +55,7 @@ const STRIPPED = FieldSet.of([
 ]);
 
 /** All but these members of the object and what is below them. */
-export const allBut = (...paths: Path[]): Filter => {
+export const allBut = (...paths: PathElements[]): Filter => {
   const excluded = FieldSet.of(paths);
   return (fields) => fields.withoutTrees(excluded);
 };

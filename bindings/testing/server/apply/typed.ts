@@ -7,7 +7,7 @@ import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } fro
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
-import { Builder, type FieldSet, member, type Path, pathText } from './field-set.ts';
+import { Builder, type FieldSet, member, type PathElements, pathText } from './field-set.ts';
 
 /** What a value sets, to be owned by who applies it. */
 export function fieldsOf(type: Atom, value: Json): FieldSet {
@@ -16,7 +16,7 @@ export function fieldsOf(type: Atom, value: Json): FieldSet {
   return builder.build();
 }
 
-function collect(type: Atom, value: Json, path: Path, into: Builder): void {
+function collect(type: Atom, value: Json, path: PathElements, into: Builder): void {
   const shape = shapeOf(type, value);
   if (shape === 'scalar') into.insert(path);
   if (shape === 'map') {
@@ -40,7 +40,12 @@ function collect(type: Atom, value: Json, path: Path, into: Builder): void {
   }
 }
 
-function collectItems(list: ListType, items: readonly Json[], path: Path, into: Builder): void {
+function collectItems(
+  list: ListType,
+  items: readonly Json[],
+  path: PathElements,
+  into: Builder,
+): void {
   const elements = items.map((value) => elementOf(list, value));
   const [seen, twice] = [new Set<string>(), new Set<string>()];
   for (const element of elements) (seen.has(element) ? twice : seen).add(element);
@@ -61,7 +66,7 @@ function collectItems(list: ListType, items: readonly Json[], path: Path, into: 
 export function typeError(
   type: Atom,
   value: Json,
-  path: Path = [],
+  path: PathElements = [],
   twice = false,
 ): string | undefined {
   const fail = (why: string): string => `${pathText(path)}: ${why}`;
@@ -143,7 +148,7 @@ function compareAt(
   type: Atom,
   old: Json | undefined,
   now: Json | undefined,
-  path: Path,
+  path: PathElements,
   into: Differences,
 ): void {
   const [before, after] = [shapeOf(type, old), shapeOf(type, now)];
@@ -166,7 +171,7 @@ function compareAs(
   type: Atom,
   old: Json | undefined,
   now: Json | undefined,
-  path: Path,
+  path: PathElements,
   into: Differences,
 ): boolean {
   if (shape === 'map') {
@@ -201,7 +206,7 @@ function compareItems(
   list: ListType,
   old: readonly Json[],
   now: readonly Json[],
-  path: Path,
+  path: PathElements,
   into: Differences,
 ): void {
   const [left, right] = [byElement(list, old), byElement(list, now)];

@@ -6,7 +6,7 @@ import { type Json, type JsonObject, objectAt, sameJson, stringAt } from '../jso
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
 import { ApiError, forbiddenObject, notFound } from '../status.ts';
-import { notCovered, RBAC_GROUP, type Rbac, type Rule, rulesIn } from './rbac.ts';
+import { notCovered, type PolicyRule, RBAC_GROUP, type Rbac, rulesIn } from './rbac.ts';
 import { MASTERS, type ServerUser } from './users.ts';
 
 /** Throws 403. @param old the object before an update */
@@ -31,7 +31,7 @@ export function requireGrantable(
     old !== undefined &&
     members.every((member) => sameJson(object[member] ?? null, old[member] ?? null));
   if (isBinding ? same('roleRef', 'subjects') : same('rules', 'aggregationRule')) return;
-  let granted: readonly Rule[];
+  let granted: readonly PolicyRule[];
   if (isBinding) {
     const ref = objectAt(object, 'roleRef');
     const [refKind, refName] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
@@ -45,7 +45,7 @@ export function requireGrantable(
   } else {
     if (may('escalate', kind.plural, name)) return;
     if (object.aggregationRule !== undefined && !same('aggregationRule')) {
-      const any: Rule[] = [
+      const any: PolicyRule[] = [
         { ...NO_RULE, apiGroups: ['*'], resources: ['*'] },
         { ...NO_RULE, nonResourceURLs: ['*'] },
       ];
@@ -62,7 +62,7 @@ export function requireGrantable(
   throw refuse(`${who} ${what}:\n${missing.map(ruleText).join('\n')}`);
 }
 
-const NO_RULE: Rule = {
+const NO_RULE: PolicyRule = {
   verbs: ['*'],
   apiGroups: [],
   resources: [],
@@ -78,10 +78,10 @@ const SHOWN = {
   verbs: 'Verbs',
 } as const;
 
-function ruleText(rule: Rule): string {
+function ruleText(rule: PolicyRule): string {
   const list = (values: readonly Json[]): string =>
     `[${values.map((value) => JSON.stringify(value)).join(' ')}]`;
-  const parts = (Object.keys(SHOWN) as (keyof Rule)[])
+  const parts = (Object.keys(SHOWN) as (keyof PolicyRule)[])
     .filter((member) => rule[member].length > 0)
     .map((member) => `${SHOWN[member]}:${list(rule[member])}`);
   return `{${parts.join(', ')}}`;

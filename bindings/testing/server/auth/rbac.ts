@@ -18,7 +18,7 @@ export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 const named = (plural: string): ResourceName => ({ group: RBAC_GROUP, version: 'v1', plural });
 
 /** A PolicyRule. */
-export interface Rule {
+export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -36,7 +36,7 @@ export interface Decision {
 export interface Authorizer {
   decide(user: ServerUser, attributes: Attributes): Decision;
   /** What the user may do in the namespace, and on paths. */
-  rulesOf(user: ServerUser, namespace: string): readonly Rule[];
+  rulesOf(user: ServerUser, namespace: string): readonly PolicyRule[];
 }
 
 const ALLOWED: Decision = { allowed: true, reason: '' };
@@ -54,7 +54,7 @@ export const allowAll: Authorizer = {
 
 /** A binding's role, as far as it is there. */
 interface Granted {
-  rules: readonly Rule[];
+  rules: readonly PolicyRule[];
   error: string;
   because: string;
 }
@@ -80,12 +80,12 @@ export class Rbac implements Authorizer {
     return { allowed: false, reason: `RBAC: ${all}` };
   }
 
-  rulesOf(user: ServerUser, namespace: string): Rule[] {
+  rulesOf(user: ServerUser, namespace: string): PolicyRule[] {
     return [...this.#granted(user, namespace)].flatMap(({ rules }) => rules);
   }
 
   /** The rules of the role that a binding in this namespace refers to. */
-  rulesOfRole(ref: JsonObject, namespace: string): { rules: readonly Rule[]; error: string } {
+  rulesOfRole(ref: JsonObject, namespace: string): { rules: readonly PolicyRule[]; error: string } {
     const [kind, name] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
     const plural = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     const store = this.#registry.store(named(plural));
@@ -96,7 +96,7 @@ export class Rbac implements Authorizer {
   }
 
   /** @param seen the roles that select it, which may select each other */
-  #rules(role: JsonObject, seen: readonly JsonObject[] = []): readonly Rule[] {
+  #rules(role: JsonObject, seen: readonly JsonObject[] = []): readonly PolicyRule[] {
     if (seen.includes(role)) return [];
     const own = rulesIn(role);
     const selectors = objectAt(role, 'aggregationRule').clusterRoleSelectors;
@@ -163,7 +163,7 @@ const texts = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 
 /** The rules that a Role or a ClusterRole has itself. */
-export const rulesIn = (role: JsonObject): Rule[] =>
+export const rulesIn = (role: JsonObject): PolicyRule[] =>
   (Array.isArray(role.rules) ? role.rules.filter(isObject) : []).map((rule) => ({
     verbs: texts(rule.verbs),
     apiGroups: texts(rule.apiGroups),
@@ -176,7 +176,7 @@ const has = (list: readonly string[], value: string): boolean =>
   list.includes('*') || list.includes(value);
 
 /** Whether one rule allows it. kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go. */
-export function allows(rule: Rule, attributes: Attributes): boolean {
+export function allows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!has(rule.verbs, attributes.verb)) return false;
   if (isPath(attributes)) return rule.nonResourceURLs.some((url) => covers(url, attributes.path));
   const { group, resource, subresource, name } = attributes;
@@ -196,13 +196,16 @@ const covers = (url: string, path: string): boolean =>
  * The parts of the rules that the owner's rules do not cover. kubernetes:
  * component-helpers/auth/rbac/validation Covers.
  */
-export function notCovered(rules: readonly Rule[], owner: readonly Rule[]): Rule[] {
+export function notCovered(
+  rules: readonly PolicyRule[],
+  owner: readonly PolicyRule[],
+): PolicyRule[] {
   return rules.flatMap(atoms).filter((atom) => !owner.some((rule) => coversAtom(rule, atom)));
 }
 
 /** A rule for each verb, group, resource and name. */
-function atoms(rule: Rule): Rule[] {
-  const made: Rule[] = [];
+function atoms(rule: PolicyRule): PolicyRule[] {
+  const made: PolicyRule[] = [];
   const empty = { apiGroups: NONE, resources: NONE, resourceNames: NONE, nonResourceURLs: NONE };
   for (const verb of rule.verbs) {
     const verbs = [verb];
@@ -217,7 +220,7 @@ function atoms(rule: Rule): Rule[] {
   return made;
 }
 
-function coversAtom(owner: Rule, atom: Rule): boolean {
+function coversAtom(owner: PolicyRule, atom: PolicyRule): boolean {
   const [[verb = ''], [url]] = [atom.verbs, atom.nonResourceURLs];
   if (!has(owner.verbs, verb)) return false;
   if (url !== undefined) return owner.nonResourceURLs.some((own) => covers(own, url));

@@ -15,7 +15,7 @@ import {
   invalidObject,
 } from '../status.ts';
 import type { Attributes } from './attributes.ts';
-import type { Authorizer, Rule } from './rbac.ts';
+import type { Authorizer, PolicyRule } from './rbac.ts';
 import { AUDIENCE, type Tokens } from './tokens.ts';
 import type { ServerUser, Users } from './users.ts';
 
@@ -219,7 +219,7 @@ function rulesReview(object: JsonObject, { authorizer, user }: Reviewer): JsonOb
   const namespace = stringAt(objectAt(object, 'spec'), 'namespace');
   if (namespace === '') throw badRequest('no namespace on request');
   const rules = authorizer.rulesOf(user, namespace);
-  const of = (members: readonly (keyof Rule)[]): JsonObject[] =>
+  const of = (members: readonly (keyof PolicyRule)[]): JsonObject[] =>
     rules
       .filter((rule) => members.some((member) => member !== 'verbs' && rule[member].length > 0))
       .map((rule) =>

@@ -14,13 +14,13 @@ const REASONS = [
   'FieldValueRequired',
 ];
 
-export const rulesOf = (schema: Schema): JsonObject[] => {
+export const validationRules = (schema: Schema): JsonObject[] => {
   const rules = schema['x-kubernetes-validations'];
   return Array.isArray(rules) ? rules.filter(isObject) : [];
 };
 
 export const ruleShapeErrors = (schema: Schema, path: string): FieldError[] =>
-  rulesOf(schema).flatMap((rule, at) =>
+  validationRules(schema).flatMap((rule, at) =>
     ofRule(rule, schema, `${path}.x-kubernetes-validations[${at}]`),
   );
 

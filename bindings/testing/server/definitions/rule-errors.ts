@@ -8,7 +8,7 @@ import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid } from '../status.ts';
 
 /** @param lost the schema whose values are not known to be the same after an update */
-export function ruleErrors(
+export function ruleDefinitionErrors(
   schema: Schema,
   path: string,
   isRoot: boolean,
@@ -18,13 +18,16 @@ export function ruleErrors(
   const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
   for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
     if (isObject(property))
-      errors.push(...ruleErrors(property, `${path}.properties[${name}]`, false, lost ?? atomic));
+      errors.push(
+        ...ruleDefinitionErrors(property, `${path}.properties[${name}]`, false, lost ?? atomic),
+      );
   const rest = additional(schema);
-  if (isObject(rest)) errors.push(...ruleErrors(rest, `${path}.additionalProperties`, false, lost));
+  if (isObject(rest))
+    errors.push(...ruleDefinitionErrors(rest, `${path}.additionalProperties`, false, lost));
   const items = schemaAt(schema, 'items');
   const unkeyed = schema['x-kubernetes-list-type'] === 'map' ? undefined : path;
   if (items !== undefined)
-    errors.push(...ruleErrors(items, `${path}.items`, false, lost ?? unkeyed));
+    errors.push(...ruleDefinitionErrors(items, `${path}.items`, false, lost ?? unkeyed));
   return errors;
 }
 

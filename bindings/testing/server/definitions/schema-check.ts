@@ -15,7 +15,7 @@ import {
 import { defaultErrors } from './default-check.ts';
 import { type SchemaLeniency, setItemProblem } from './leniency.ts';
 import { ruleShapeErrors } from './rule-check.ts';
-import { ruleErrors } from './rule-errors.ts';
+import { ruleDefinitionErrors } from './rule-errors.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
 
 /** Where a schema lies. */
@@ -50,7 +50,7 @@ export function schemaErrors(
   const place = { path, isRoot: true, insideMetadata: false, lenient };
   errors.push(...openApiErrors(schema, place));
   // A schema that is wrong has no types for rules.
-  if (errors.length === 0) errors.push(...ruleErrors(schema, path, true, undefined));
+  if (errors.length === 0) errors.push(...ruleDefinitionErrors(schema, path, true, undefined));
   if (errors.length === 0 && problem !== undefined) errors.push(fieldInvalid(path, '', problem));
   return errors;
 }

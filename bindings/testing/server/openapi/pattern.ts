@@ -10,8 +10,8 @@ export interface Pattern {
   scope: 'Namespaced' | 'Cluster';
 }
 
-export const GROUP = 'zz-g.example';
-export const VERSION = 'v9alpha9';
+export const PATTERN_GROUP = 'zz-g.example';
+export const PATTERN_VERSION = 'v9alpha9';
 export const NAMESPACED: Pattern = { kind: 'Zzkind', plural: 'zzplurals', scope: 'Namespaced' };
 export const CLUSTER: Pattern = { kind: 'Yykind', plural: 'yyplurals', scope: 'Cluster' };
 
@@ -48,7 +48,12 @@ const namesOf = (of: Named): string[] => [
 
 /** The text about a pattern's kind as one about another kind. */
 export function renamed(text: string, pattern: Pattern, kind: Kind): string {
-  const from = { ...pattern, listKind: `${pattern.kind}List`, group: GROUP, version: VERSION };
+  const from = {
+    ...pattern,
+    listKind: `${pattern.kind}List`,
+    group: PATTERN_GROUP,
+    version: PATTERN_VERSION,
+  };
   const to = namesOf(kind);
   const names = new Map(namesOf(from).map((name, at) => [name, to[at] ?? '']));
   const any = [...names.keys()].map((name) => name.replaceAll('.', '\\.')).join('|');

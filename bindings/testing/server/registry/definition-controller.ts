@@ -10,7 +10,7 @@ import {
   cleaned,
   cleaning,
   establishedOf,
-  isTrue,
+  isConditionTrue,
   marked,
   withAcceptedNames,
   withStoredVersion,
@@ -79,7 +79,7 @@ export class DefinitionController {
   isTerminating(kind: Kind): boolean {
     if (kind.builtIn) return false;
     const stored = this.#host.definitions().get(`${kind.plural}.${kind.group}`);
-    return stored !== undefined && isTrue(stored.object, 'Terminating');
+    return stored !== undefined && isConditionTrue(stored.object, 'Terminating');
   }
 
   /** Ends the deletion where no object is left. */
@@ -132,7 +132,7 @@ export class DefinitionController {
   /** Other definitions of the group that may have names now that they could not have. */
   #rename(key: string, crd: JsonObject): void {
     for (const other of this.#others(key, crd)) {
-      if (isTrue(other, 'NamesAccepted')) continue;
+      if (isConditionTrue(other, 'NamesAccepted')) continue;
       const name = stringAt(metadataOf(other), 'name');
       this.#reconcile(name);
       this.#show(name, other);

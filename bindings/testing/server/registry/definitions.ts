@@ -50,7 +50,7 @@ const conditionsOf = (crd: JsonObject): JsonObject[] => {
   return Array.isArray(conditions) ? conditions.filter(isObject) : [];
 };
 
-export const isTrue = (crd: JsonObject, type: string): boolean =>
+export const isConditionTrue = (crd: JsonObject, type: string): boolean =>
   conditionsOf(crd).some((each) => each.type === type && each.status === 'True');
 
 /** The time of a condition is that of its last change from or to `True`. */
@@ -124,7 +124,7 @@ export function withAcceptedNames(
     ['status', 'reason', 'message'].every((member) => same(member, 'NamesAccepted'))
   )
     return undefined;
-  if (isTrue(named, 'Established')) return named;
+  if (isConditionTrue(named, 'Established')) return named;
   const waits: [string, string] =
     conflict === undefined
       ? ['Installing', 'the initial names have been accepted']
@@ -136,7 +136,8 @@ export function withAcceptedNames(
 
 /** The definition once it is served; undefined: it is, or its names are not accepted. */
 export function establishedOf(crd: JsonObject, now: string): JsonObject | undefined {
-  if (isTrue(crd, 'Established') || !isTrue(crd, 'NamesAccepted')) return undefined;
+  if (isConditionTrue(crd, 'Established') || !isConditionTrue(crd, 'NamesAccepted'))
+    return undefined;
   const why = 'the initial names have been accepted';
   return withCondition(crd, condition(now, 'Established', 'InitialNamesAccepted', why));
 }
@@ -237,7 +238,7 @@ export const cleaning = (crd: JsonObject, now: string): JsonObject =>
 
 /** Its objects are gone, and it with them unless it has other finalizers. */
 export function cleaned(crd: JsonObject, now: string): JsonObject {
-  const [reason, message] = isTrue(crd, 'Established')
+  const [reason, message] = isConditionTrue(crd, 'Established')
     ? ['InstanceDeletionCompleted', 'removed all instances']
     : ['NeverEstablished', 'resource was never established'];
   const metadata = objectAt(crd, 'metadata');

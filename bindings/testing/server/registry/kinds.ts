@@ -11,7 +11,7 @@
 import { CapstanError } from '../../../base/errors.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
-import { isTrue } from './definitions.ts';
+import { isConditionTrue } from './definitions.ts';
 
 /**
  * A resource is named by group, version and plural; forms.ts tells which of them have their objects
@@ -414,7 +414,7 @@ export class Kinds {
 
   /** A CustomResourceDefinition was written. What it lacks is left as guessed. */
   define(crd: JsonObject): void {
-    const established = isTrue(crd, 'Established');
+    const established = isConditionTrue(crd, 'Established');
     const names = objectAt(
       objectAt(crd, established ? 'status' : 'spec'),
       established ? 'acceptedNames' : 'names',

@@ -17,7 +17,7 @@ import {
   stringAt,
   without,
 } from '../json.ts';
-import { hasRules, ruleErrors, unasked } from '../rules/evaluate.ts';
+import { evaluateRules, hasRules, uncheckedRules } from '../rules/evaluate.ts';
 import { loadedCel } from '../rules/library.ts';
 import { structured } from '../schema/defaults.ts';
 import { withKindDefaults } from '../schema/kind-defaults.ts';
@@ -394,8 +394,8 @@ function withRules(
   errors: readonly FieldError[],
 ): FieldError[] {
   if (!hasRules(schema) || loadedCel() === undefined) return [...errors];
-  const blocked = unasked(errors);
-  return [...errors, ...(blocked.length > 0 ? blocked : ruleErrors(schema, object, old))];
+  const blocked = uncheckedRules(errors);
+  return [...errors, ...(blocked.length > 0 ? blocked : evaluateRules(schema, object, old))];
 }
 
 /** Of a write to `/status`: the real server looks at the status as if it were the object. */

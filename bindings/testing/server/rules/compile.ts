@@ -3,13 +3,13 @@
  * pkg/apiserver/schema/cel/compilation.go.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
-import { rulesOf } from '../definitions/rule-check.ts';
+import { validationRules } from '../definitions/rule-check.ts';
 import { type Json, type JsonObject, stringAt } from '../json.ts';
 import type { Schema } from '../schema/structural.ts';
 import { loadedCel } from './library.ts';
 import { celTypeOf } from './types.ts';
 
-export interface Rule {
+export interface CompiledRule {
   /** As the definition has it. */
   given: JsonObject;
   usesOldSelf: boolean;
@@ -27,12 +27,12 @@ export interface Rule {
 export const BEYOND =
   /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(|\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,|\bjsonpatch\b|\bauthorizer\b/;
 
-const compiled = new WeakMap<Schema, Rule[]>();
+const compiled = new WeakMap<Schema, CompiledRule[]>();
 
 /** @param isRoot the schema is that of the whole object; none: the library is not there */
-export function compileRules(schema: Schema, isRoot: boolean): Rule[] {
+export function compileRules(schema: Schema, isRoot: boolean): CompiledRule[] {
   const cel = loadedCel();
-  const given = cel === undefined ? [] : rulesOf(schema);
+  const given = cel === undefined ? [] : validationRules(schema);
   if (cel === undefined || given.length === 0) return [];
   let rules = compiled.get(schema);
   if (rules !== undefined) return rules;
@@ -72,7 +72,7 @@ export function compileRules(schema: Schema, isRoot: boolean): Rule[] {
               return `compilation failed: ${(error as Error).message}`;
             }
           };
-          const made: Rule = { given: rule, usesOldSelf: /\boldSelf\b/.test(text) };
+          const made: CompiledRule = { given: rule, usesOldSelf: /\boldSelf\b/.test(text) };
           const program = text.trim() === '' ? undefined : parse(text, 'bool');
           if (typeof program === 'string') return { ...made, error: program };
           if (program !== undefined)

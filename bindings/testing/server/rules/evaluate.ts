@@ -7,16 +7,16 @@ import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt }
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { mapKeyOf, mapKeys } from '../schema/validate.ts';
 import { type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
-import { compileRules, type Rule } from './compile.ts';
+import { type CompiledRule, compileRules } from './compile.ts';
 
 const NOWHERE = '<nil>';
 
 /** @param old before an update; undefined: it is new */
-export const ruleErrors = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
+export const evaluateRules = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
   walk(schema, value, old, '', true);
 
 /** The rules could not be asked, as the object is not as they take it to be. */
-export const unasked = (errors: readonly FieldError[]): FieldError[] =>
+export const uncheckedRules = (errors: readonly FieldError[]): FieldError[] =>
   errors.some(({ reason }) => BLOCKING.includes(reason))
     ? [
         fieldInvalid(
@@ -93,7 +93,7 @@ function walk(
 }
 
 function ofRule(
-  { given, usesOldSelf, holds, message }: Rule,
+  { given, usesOldSelf, holds, message }: CompiledRule,
   schema: Schema,
   value: Json,
   old: Json | undefined,

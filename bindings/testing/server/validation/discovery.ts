@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { dnsLabel, labelValue, qualifiedName, subdomain } from '../registry/names.ts';
 import { address, canonicalAddress, labels } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
-import { domain, endpointAddress } from './shared.ts';
+import { domain, endpointAddressErrors } from './shared.ts';
 
 const MOST_ADDRESSES = 100;
 const MOST_PORTS = 20_000;
@@ -67,7 +67,7 @@ function endpointAddressOf(at: Place, list: Place, type: string): void {
     at.invalid('must be in canonical form');
   if (at.errorCount > before) return;
   if (isSix !== (type === 'IPv6')) list.invalid(`must be an ${type} address`);
-  at.matches(endpointAddress);
+  at.matches(endpointAddressErrors);
 }
 
 function hints(at: Place): void {

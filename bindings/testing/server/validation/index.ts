@@ -17,7 +17,7 @@ import { discovery } from './discovery.ts';
 import { events } from './events.ts';
 import { flowcontrol } from './flowcontrol.ts';
 import { networking } from './networking.ts';
-import { node } from './node.ts';
+import { nodeGroup } from './node.ts';
 import { type KindRules, Place, type RuleTable } from './place.ts';
 import { policy } from './policy.ts';
 import { scheduling } from './priority-classes.ts';
@@ -38,7 +38,7 @@ const RULES: RuleTable = {
   ...events,
   ...flowcontrol,
   ...networking,
-  ...node,
+  ...nodeGroup,
   ...policy,
   ...scheduling,
   ...rbac,

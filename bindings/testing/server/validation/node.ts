@@ -25,4 +25,4 @@ function runtimeClass(object: Place): void {
   handler.immutable();
 }
 
-export const node: RuleTable = { 'node.k8s.io/runtimeclasses': { object: runtimeClass } };
+export const nodeGroup: RuleTable = { 'node.k8s.io/runtimeclasses': { object: runtimeClass } };

@@ -37,7 +37,7 @@ export function conditions(at: Place): void {
 }
 
 /** What an address of an endpoint may not be. core/validation: ValidateEndpointIP. */
-export function endpointAddress(text: string): string[] {
+export function endpointAddressErrors(text: string): string[] {
   const address = canonicalAddress(text);
   const six = isIPv6(address);
   if (address === (six ? '::' : '0.0.0.0')) return ['may not be unspecified'];

@@ -9,7 +9,13 @@ import { canonicalQuantity, quantityNanos } from '../schema/quantity.ts';
 import { Place } from '../validation/place.ts';
 import { addressWarning, rangeWarnings } from './addresses.ts';
 import { keyPairWarning } from './key-pair.ts';
-import { claimSpec, nodeExpressions, nodeLabelMessage, OLD_VOLUMES, podWarnings } from './pods.ts';
+import {
+  claimSpecWarnings,
+  nodeExpressions,
+  nodeLabelMessage,
+  OLD_VOLUMES,
+  podWarnings,
+} from './pods.ts';
 import type { Warn } from './warn.ts';
 
 type Rule = (object: Place, warn: Warn) => void;
@@ -67,7 +73,7 @@ function statefulSet(object: Place, warn: Warn): void {
   template('spec.template')(object, warn);
   for (const claim of object.in('spec.volumeClaimTemplates').items) {
     const spec = claim.at('spec');
-    claimSpec(spec.as(object.isUpdate ? `${claim.path}.Spec` : claim.path), warn);
+    claimSpecWarnings(spec.as(object.isUpdate ? `${claim.path}.Spec` : claim.path), warn);
   }
   if (object.in('spec.revisionHistoryLimit').number < 0)
     warn(
@@ -203,7 +209,7 @@ function persistentVolume(object: Place, warn: Warn): void {
 function claim(object: Place, warn: Warn): void {
   const old = object.in('metadata.annotations').key('volume.beta.kubernetes.io/storage-class');
   if (old.isSet) warn(old, 'deprecated since v1.8; use "storageClassName" attribute instead');
-  claimSpec(object.at('spec'), warn);
+  claimSpecWarnings(object.at('spec'), warn);
 }
 
 function quota(object: Place, warn: Warn): void {

@@ -51,7 +51,7 @@ export function wholeBytes(list: Place, names: readonly string[], warn: Warn): v
   }
 }
 
-export function claimSpec(spec: Place, warn: Warn): void {
+export function claimSpecWarnings(spec: Place, warn: Warn): void {
   wholeBytes(spec.in('resources.requests'), ['storage'], warn);
   wholeBytes(spec.in('resources.limits'), ['storage'], warn);
 }
@@ -96,7 +96,7 @@ export function podWarnings(at: Place, warn: Warn): void {
         member === 'storageos' ? volume.at(member).as(`${volume.path}.storageOS`) : undefined;
       if (volume.at(member).isSet) warn(told ?? volume.at(member), message);
     }
-    claimSpec(volume.in('ephemeral.volumeClaimTemplate.spec'), warn);
+    claimSpecWarnings(volume.in('ephemeral.volumeClaimTemplate.spec'), warn);
   }
   overlappingPaths(spec.at('volumes'), warn);
   duplicates(spec.at('hostAliases'), 'ip', 'ip', warn);
