@@ -2,6 +2,7 @@
  * The spelling of the API: how objects are created, how they end, and the names of options. Each
  * exception has its reason; the lists may only become shorter.
  */
+import { globSync, readFileSync } from 'node:fs';
 import * as cache from 'capstan/cache';
 import * as client from 'capstan/client';
 import * as clientNode from 'capstan/client-node';
@@ -11,6 +12,7 @@ import * as manager from 'capstan/manager';
 import * as testing from 'capstan/testing';
 import * as workqueue from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
+import { root } from '../helpers/type-errors.ts';
 import { declarations, ENTRIES, exportsOf, membersOf, optionTables } from './public-api.ts';
 
 type Class = { name: string; prototype: object };
@@ -35,6 +37,17 @@ const functions = [...values]
 const sources = declarations();
 const published = new Set(ENTRIES.flatMap(exportsOf));
 
+/** The words of tests of behavior, programs and pages. */
+const used = new Set(
+  globSync(['{test,examples,bin,bench}/**/*.{ts,mjs}', 'docs/*.md', 'README.md'], {
+    cwd: root,
+    exclude: ['test/house/**', 'test/base/names.test.ts'],
+  }).flatMap((file) => readFileSync(`${root}/${file}`, 'utf8').match(/[A-Za-z_$][\w$]*/g) ?? []),
+);
+
+/** Exports that are not used. */
+const UNUSED = ['isPriority'];
+
 /** Go functions by their names here. */
 const NEW = {
   newClient: 'controller-runtime client.New',
@@ -51,6 +64,14 @@ const NEW = {
 
 /** What Kubernetes calls "create": a write, and the controller of the first examples. */
 const CREATE = ['createController', 'createOrPatch', 'createOrUpdate'];
+
+describe('an exported value', () => {
+  it('is used by a test, a program or a page', () => {
+    expect(used.size).toBeGreaterThan(5000);
+    const found = [...values.keys()].filter((name) => !used.has(name) && !UNUSED.includes(name));
+    expect(found).toEqual([]);
+  });
+});
 
 describe('a function that creates an object', () => {
   it('is found in all entries', () => {
@@ -236,6 +257,13 @@ describe('options', () => {
     expect(tables.length).toBeGreaterThan(100);
     expect(tables.find(({ of }) => of === 'TimerSourceOptions')?.names).toContain('period');
     expect(interfaces.length).toBeGreaterThan(60);
+  });
+
+  it('are used by a test, a program or a page', () => {
+    const found = tables.flatMap(({ of, names }) =>
+      names.filter((name) => !used.has(name)).map((name) => `${of}.${name}`),
+    );
+    expect(found).toEqual([]);
   });
 
   it('are milliseconds without a unit in their names if they are durations', () => {

@@ -8,13 +8,7 @@
 import { guardRandom } from '../../base/backoff.ts';
 import { leaving } from '../../base/cancellable-generator.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import {
-  CapstanError,
-  hasCode,
-  invalid,
-  requireFunction,
-  requireNumber,
-} from '../../base/errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { onAbort, sleep } from '../../base/wait.ts';
@@ -31,8 +25,6 @@ export interface RetryWatcherOptions {
   clock?: Clock | undefined;
   /** Ends the iteration without an error, as `close` does. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds from one opening of the watch to the next, at least. Default 1000. */
-  minRestartDelay?: number | undefined;
   /** In [0, 1): jitter of timeoutSeconds. */
   random?: (() => number) | undefined;
   /**
@@ -45,10 +37,12 @@ export interface RetryWatcherOptions {
 const NAMES = namesOf<RetryWatcherOptions>()({
   clock: 1,
   signal: 1,
-  minRestartDelay: 1,
   random: 1,
   watchErrorHandler: 1,
 });
+
+/** From one opening of the watch to the next, at least. client-go: minRestartDelay. */
+const MIN_RESTART_MS = 1000;
 
 /**
  * A server that refuses a version as gone this often in a row will not take it back; client-go asks
@@ -81,7 +75,6 @@ export class RetryWatcher<T extends object, I extends string = never>
   readonly #listWatch: ListWatch<T, I>;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #minRestartDelay: number;
   readonly #onError: WatchErrorHandler | undefined;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal | undefined;
@@ -103,19 +96,12 @@ export class RetryWatcher<T extends object, I extends string = never>
         resourceVersion,
       );
     requireNames('options', options, 'option of a RetryWatcher', NAMES);
-    const {
-      clock = systemClock,
-      random = Math.random,
-      minRestartDelay = 1000,
-      watchErrorHandler,
-    } = options;
-    requireNumber('minRestartDelay', minRestartDelay);
+    const { clock = systemClock, random = Math.random, watchErrorHandler } = options;
     if (watchErrorHandler !== undefined) requireFunction('watchErrorHandler', watchErrorHandler);
     this.#listWatch = listWatch;
     this.#lastVersion = resourceVersion;
     this.#clock = clock;
     this.#random = guardRandom(random);
-    this.#minRestartDelay = minRestartDelay;
     this.#onError = watchErrorHandler;
     this.#signal = options.signal;
     this.#events = leaving(this.#run(), () => this.close());
@@ -151,7 +137,7 @@ export class RetryWatcher<T extends object, I extends string = never>
         if (signal.aborted) return;
         if (end !== undefined && this.#isFinal(end)) throw end.error;
         const pauseMs = end === undefined ? 0 : this.#failed(end.error, started);
-        const untilMs = Math.max(this.#clock.now() + pauseMs, started + this.#minRestartDelay);
+        const untilMs = Math.max(this.#clock.now() + pauseMs, started + MIN_RESTART_MS);
         await sleep(this.#clock, untilMs - this.#clock.now(), signal);
       }
     } finally {
@@ -226,7 +212,7 @@ export class RetryWatcher<T extends object, I extends string = never>
   /** Tells of a failure that is not the end; how long the server asks to wait. */
   #failed(error: unknown, started: number): number {
     const asked = isStatusError(error) ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
-    const afterMs = Math.max(asked, started + this.#minRestartDelay - this.#clock.now(), 0);
+    const afterMs = Math.max(asked, started + MIN_RESTART_MS - this.#clock.now(), 0);
     tell(
       () => this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs }),
       'watch error handler',
