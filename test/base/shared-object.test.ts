@@ -20,9 +20,9 @@ import { explained } from '../../bindings/base/shared-object.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 const hinted = expect.objectContaining({
   code: 'MUTATED',
   message: expect.stringMatching(/structuredClone.*createOrUpdate/),

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { onAbort, sleep } from '../../bindings/base/wait.ts';
-import { countListeners } from '../helpers/workqueue/helpers.ts';
+import { countListeners } from '../helpers/abort-listeners.ts';
 
 describe('onAbort', () => {
   test('calls once when the signal fires, at once if it has fired', () => {

@@ -22,14 +22,14 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 import { misbehaving, WAYS, type Way, type World } from './ways.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 type Bad = <F extends (...args: never[]) => unknown>(good: F) => F;
 

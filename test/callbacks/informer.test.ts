@@ -14,10 +14,11 @@ import {
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { type ConfigMap, ConfigMaps, LiveServer } from '../helpers/cache/live-server.ts';
-import { reports, teller } from '../helpers/cache/recording-handlers.ts';
+import { teller } from '../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 import { misbehaving, WAYS, type Way, type World } from './ways.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 type Bad = <F extends (...args: never[]) => unknown>(good: F) => F;
 

@@ -6,7 +6,7 @@ import { StatusError } from 'capstan/cache';
 import { EventRecorder, type EventRecorderOptions } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { ScriptedSink } from './event-sink.ts';
 
 const MINUTE = 60_000;
@@ -18,7 +18,7 @@ const pod = (namespace: string, name: string) => ({
   metadata: { namespace, name },
 });
 
-const reported = hearReports();
+const reported = collectErrorValues();
 let clock: FakeClock;
 let sink: ScriptedSink;
 

@@ -37,9 +37,9 @@ import {
   RecordingLogger,
 } from '../helpers/controller/fake-manager.ts';
 import { Disc, ownedBy, Part, part, Widget, widget } from '../helpers/controller/resources.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
-hearReports();
+collectErrorValues();
 
 /** Names are unique in the process, so each test takes its own. */
 let names = 0;

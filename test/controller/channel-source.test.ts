@@ -10,7 +10,6 @@ import {
 } from 'capstan/controller';
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import {
   RecordingQueue,
   started,
@@ -18,8 +17,9 @@ import {
   telling,
   thing,
 } from '../helpers/controller/recording-queues.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const clock = new FakeClock();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 

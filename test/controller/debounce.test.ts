@@ -10,12 +10,12 @@ import { Debounce } from '../../bindings/controller/debounce.ts';
 import { answers, causeOf, fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const debounceOf = (clock: FakeClock, release: (request: Request, priority: number) => boolean) =>
   new Debounce(clock, { debounceMs: 100, debounceMaxMs: 1000 }, release);
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 test('a request waits until it was not added for debounceMs, and has the causes of that time', async () => {
   const causes: number[] = [];

@@ -24,10 +24,10 @@ import { requestOf, rig, TestSource } from '../helpers/controller/controller-rig
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { FakeTracer } from './fake-tracer.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 const figures = (metrics: ControllerMetrics): Record<string, number> =>
   Object.fromEntries(

@@ -18,7 +18,6 @@ import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import {
   RecordingQueue,
@@ -27,8 +26,9 @@ import {
   thing,
   unknownChange,
 } from '../helpers/controller/recording-queues.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = [], logger?: Logger) {
   const clock = new FakeClock(50);

@@ -17,15 +17,15 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import {
   RecordingHandlerQueue,
   type Thing,
   thing,
   unknownChange,
 } from '../helpers/controller/recording-queues.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 /** Calls each method of a handler on its own and returns what it added. */

@@ -20,12 +20,12 @@ import { ApiServer, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { answer, statusBody } from '../helpers/cache/live-server.ts';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { started, type Thing, telling } from '../helpers/controller/recording-queues.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const Things = defineResource<Thing>()({
   group: 'demo.capstan.dev',
   version: 'v1',

@@ -26,15 +26,15 @@ import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { vectorFiles } from '../conformance/files.ts';
 import { type PredicateSpec, passes, predicateOf } from '../conformance/subjects/predicates.ts';
 import { ByteStore, type Thing as ByteThing } from '../helpers/cache/byte-store.ts';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import {
   RecordingHandlerQueue,
   RecordingQueue,
   type Thing,
   thing,
 } from '../helpers/controller/recording-queues.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 afterEach(() => vi.restoreAllMocks());
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 

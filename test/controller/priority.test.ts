@@ -10,7 +10,7 @@ import { afterEach, expect, test } from 'vitest';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { Part, Widget, widget } from '../helpers/controller/resources.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const part = (name: string, owner: string): TestObject => ({
   metadata: {
@@ -22,7 +22,7 @@ const part = (name: string, owner: string): TestObject => ({
   },
 });
 
-const reported = hearReports();
+const reported = collectErrorValues();
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(stops.splice(0).map((stop) => stop()));

@@ -3,13 +3,13 @@ import { createController, newControllerManagedBy, timerSource } from 'capstan/c
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { ReconcileAllQueue } from '../../bindings/controller/reconcile-all-on.ts';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import { causeOf, TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 test('any request of the source reconciles every object in the cache, with its cause and priority', async () => {
   const cluster = new FakeCluster();

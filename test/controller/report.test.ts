@@ -1,6 +1,4 @@
 /** The report of a controller, which says why an object is not reconciled. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capstan/controller';
 import { PriorityQueue, PrometheusProvider } from 'capstan/workqueue';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -8,10 +6,8 @@ import { Causes } from '../../bindings/controller/causes.ts';
 import { answers, causeOf, fail, rig } from '../helpers/controller/controller-rig.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
+import { collectGarbage } from '../helpers/garbage-collection.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 ignoreErrors();
 
@@ -360,11 +356,11 @@ test.each([
     throw new Error(`${answer(name).slice(0, shown)}${rest}`);
   });
   await start();
-  collect();
+  collectGarbage();
   const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 50; i++) source.add(`key-${i}`);
   await clock.settle();
   expect(controller.report().recent).toHaveLength(50);
-  collect();
+  collectGarbage();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
 });

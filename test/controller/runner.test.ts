@@ -12,9 +12,9 @@ import {
 } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 /** Queues with one method that throws. */
 class DeadQueue extends PriorityQueue<Request> {

@@ -41,7 +41,7 @@ it('the cases and their helpers import capstan, vitest and each other alone', ()
   const files = reachable();
   expect(files).toEqual(
     expect.arrayContaining([
-      'test/helpers/workqueue/helpers.ts',
+      'test/helpers/expect-error.ts',
       'test/conformance/runner.ts',
       'test/helpers/random.ts',
     ]),

@@ -6,10 +6,10 @@ import type { Transport, TransportRequest } from 'capstan/cache';
 import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { managerOf, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 interface Review {
   readonly kind: string;

@@ -9,10 +9,10 @@ import { FakeClock, PrometheusProvider, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collect, mergeExpositions } from '../../bindings/manager/collect-metrics.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { managerOf, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 class Register {
   text = () => Promise.reject(new Error('no figures'));

@@ -16,10 +16,10 @@ import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { grownSince, resources } from './left.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';
 
 interface Thing {

@@ -11,10 +11,10 @@ import { metricsOfManager } from '../../bindings/controller/metrics.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { Part, Widget, widget } from '../helpers/controller/resources.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 function set() {
   const cluster = new FakeCluster();

@@ -9,9 +9,9 @@ import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: '',

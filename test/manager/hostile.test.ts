@@ -4,10 +4,10 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { managerOf, recorded, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 const broken = (): never => {
   throw new Error('broken');

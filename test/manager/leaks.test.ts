@@ -7,11 +7,11 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../helpers/random.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { grownSince, resources } from './left.ts';
 import { managerOf, recorded, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';
 const ConfigMap = defineResource<{ metadata: { name: string } }>()({
   group: '',

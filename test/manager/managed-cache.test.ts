@@ -4,10 +4,10 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { reports } from '../helpers/cache/recording-handlers.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 const Widgets = defineResource<{ metadata: { name: string } }>()({
   group: 'demo.example',

@@ -8,10 +8,10 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { managerOf, noServer, others, recorded, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 const ConfigMap = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: '',

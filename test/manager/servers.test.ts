@@ -14,10 +14,10 @@ import { certificateFiles, HTTPServer, type ManagerOptions } from 'capstan/manag
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authority, certificate } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { managerOf, start } from './managers.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';
 
 async function serving(options: Partial<ManagerOptions>) {

@@ -4,8 +4,6 @@
  * with a thousand.
  */
 
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   grewTooMuch,
@@ -13,10 +11,8 @@ import {
   startStop,
 } from '../../bench/controller/start-stop-run.ts';
 import { systemClock } from '../../bindings/base/clock.ts';
+import { collectGarbage } from '../helpers/garbage-collection.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 function run(
   cycles: number,
@@ -28,7 +24,7 @@ function run(
   let calls = 0;
   return startStop({
     cycles,
-    collect,
+    collect: collectGarbage,
     random: () => {
       meddle(calls++);
       return random.next();

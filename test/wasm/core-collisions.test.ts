@@ -18,7 +18,7 @@ import {
   randomKeys,
   type Seed,
 } from '../helpers/workqueue/colliding-keys.ts';
-import { drain } from '../helpers/workqueue/helpers.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 
 const seed = testSeed();
 console.log(`test/wasm/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);

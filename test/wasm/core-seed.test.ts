@@ -12,7 +12,7 @@ import { Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
 import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { exportsCalled } from '../helpers/workqueue/exports-called.ts';
-import { drain } from '../helpers/workqueue/helpers.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 
 /** Runs in a host that gives no random numbers. */
 function withoutRandom<R>(run: () => R): R {

@@ -11,7 +11,8 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError } from '../helpers/workqueue/helpers.ts';
+import { expectError } from '../helpers/expect-error.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 
 const coreOf = (queue: unknown): Core => (queue as { core: Core }).core;
 

@@ -25,7 +25,9 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError, type Watched, watch } from '../helpers/workqueue/helpers.ts';
+import { expectError } from '../helpers/expect-error.ts';
+import { type TrackedPromise, track } from '../helpers/promise-state.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { Stack } from '../helpers/workqueue/stack-order.ts';
 
 const OF_BYTES = 'of the cache of bytes: test/cache/bytes/traps.test.ts';
@@ -187,7 +189,7 @@ class World {
     key: requestKey,
   });
   readonly draining: WorkQueue; // 'a' in processing, 'b' ready
-  readonly waiting: Watched<unknown>[]; // calls that wait in other queues of the instance
+  readonly waiting: TrackedPromise<unknown>[]; // calls that wait in other queues of the instance
   // has an instance of its own
   readonly elsewhere = new Indexer<Pod, 'byNode'>(undefined, { byNode: 'spec.nodeName' });
   readonly exportsElsewhere = madeLast;
@@ -252,7 +254,7 @@ class World {
     this.draining = new WorkQueue();
     for (const key of ['a', 'b']) this.draining.add(key);
     this.draining.tryGet();
-    this.waiting = [watch(idle.get()), watch(idle.get()), watch(this.draining.shutDownWithDrain())];
+    this.waiting = [track(idle.get()), track(idle.get()), track(this.draining.shutDownWithDrain())];
     this.elsewhere.add(pod('first'));
   }
 
@@ -281,7 +283,7 @@ const calls: Record<string, (world: World) => unknown> = {
   'add to a queue around another': (w) => w.outer.add('new'),
   'add while a get waits': (w) => {
     const empty = new WorkQueue();
-    w.waiting.push(watch(empty.get()));
+    w.waiting.push(track(empty.get()));
     empty.add('wanted');
   },
   len: (w) => w.queue.len(),
@@ -296,7 +298,7 @@ const calls: Record<string, (world: World) => unknown> = {
   'done of a request': (w) => w.requests.done({ namespace: 'a', name: 'b' }),
   'done with metrics': (w) => w.metered.done('a'),
   'done while a drain waits': (w) => {
-    w.waiting.push(watch(w.timed.shutDownWithDrain()));
+    w.waiting.push(track(w.timed.shutDownWithDrain()));
     w.timed.done('a');
   },
   'done that hands the key on': (w) => {
@@ -304,7 +306,7 @@ const calls: Record<string, (world: World) => unknown> = {
     queue.add('a');
     queue.tryGet();
     queue.add('a');
-    w.waiting.push(watch(queue.get()));
+    w.waiting.push(track(queue.get()));
     queue.done('a');
   },
   shutDown: (w) => w.queue.shutDown(),
@@ -340,7 +342,7 @@ const calls: Record<string, (world: World) => unknown> = {
   'addSlots while a get waits': (w) => {
     const empty = new WorkQueue();
     const slot = empty.pin('wanted');
-    w.waiting.push(watch(empty.get()));
+    w.waiting.push(track(empty.get()));
     empty.addSlots(Int32Array.of(slot, slot), 2);
   },
   'getSlots and doneSlots of one': (w) => {
@@ -385,7 +387,7 @@ const calls: Record<string, (world: World) => unknown> = {
   'snapshot of a priority queue': (w) => w.ranked.snapshot(),
   'shutDown of a priority queue': (w) => w.ranked.shutDown(),
   'drain of a priority queue': (w) => {
-    w.waiting.push(watch(w.ranked.shutDownWithDrain()));
+    w.waiting.push(track(w.ranked.shutDownWithDrain()));
     w.ranked.tryGet();
     w.ranked.done('ready');
   },
@@ -477,7 +479,7 @@ async function outcome(run: () => unknown): Promise<unknown> {
   try {
     const answer = run();
     if (!(answer instanceof Promise)) return undefined;
-    const watched = watch(answer);
+    const watched = track(answer);
     for (let turn = 0; turn < 20; turn++) await undefined;
     return watched.error;
   } catch (error) {

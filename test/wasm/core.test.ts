@@ -17,15 +17,11 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { expectError, expectRejection, wrong } from '../helpers/expect-error.ts';
+import { isCollected } from '../helpers/garbage-collection.ts';
+import { settle } from '../helpers/promise-state.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import {
-  drain,
-  expectError,
-  expectRejection,
-  isCollected,
-  settle,
-  wrong,
-} from '../helpers/workqueue/helpers.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const MAX_PAGES = 65_536;

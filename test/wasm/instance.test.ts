@@ -5,7 +5,7 @@ import { coreWasm } from '../../bindings/generated/core-wasm.ts';
 import { compileHex } from '../../bindings/wasm/compile.ts';
 import { guardWith } from '../../bindings/wasm/guard.ts';
 import { CoreModule, Instance } from '../../bindings/wasm/instance.ts';
-import { expectError } from '../helpers/workqueue/helpers.ts';
+import { expectError } from '../helpers/expect-error.ts';
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -15,8 +15,8 @@ import {
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
-import { drain } from '../helpers/workqueue/helpers.ts';
 import { ModelPriorityQueue } from '../helpers/workqueue/priority-queue-model.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import {
   ModelDelayingQueue,
   ModelExponential,

@@ -9,15 +9,16 @@ import {
   ItemExponentialFailureRateLimiter,
   WorkQueue,
 } from 'capstan/workqueue';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError, expectRejection } from '../helpers/workqueue/helpers.ts';
+import { expectError, expectRejection } from '../helpers/expect-error.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
 import { Stack } from '../helpers/workqueue/stack-order.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 function keysIn(queue: WorkQueue): number {
   return sharedCore().exports.keysUsed((queue as unknown as { handle: number }).handle);
@@ -36,6 +37,7 @@ class FailingClock extends FakeClock {
 
 describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   beforeEach(() => setKeyMode(mode));
+  afterEach(() => setKeyMode(undefined));
 
   // pin() looked the key up before it asked whether there still was a table: the key went into the
   // table of the queue made next.
@@ -284,12 +286,14 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     const clock = new FakeClock();
     const queue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
     const got = queue.get();
+    const clear = clock.clearTimer.bind(clock);
     clock.clearTimer = () => {
       throw new Error('clock');
     };
     queue.shutDown();
     expect(reported).toEqual([new Error('clock')]);
     expect(await got).toEqual({ item: undefined, shutdown: true });
+    clock.clearTimer = clear; // the queue is collected during another test
   });
 
   test('a metric that shuts the queue down leaves no timer behind', () => {

@@ -9,8 +9,8 @@ import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import type { KeyFunction } from '../../bindings/wasm/keys.ts';
 import { Failures } from '../../bindings/workqueue/failures.ts';
 import { ItemSlots, NEW } from '../../bindings/workqueue/item-slots.ts';
+import { expectError } from '../helpers/expect-error.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { expectError } from '../helpers/workqueue/helpers.ts';
 
 const FORGET_AFTER = 500;
 

@@ -16,17 +16,19 @@ import {
   until,
   WorkQueue,
 } from 'capstan/workqueue';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError } from '../helpers/workqueue/helpers.ts';
+import { expectError } from '../helpers/expect-error.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
 import { PriorityProvider } from './priority-provider.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
+afterEach(() => setKeyMode(undefined));
 
 function poison(core: Core): void {
   core.trapped(new WebAssembly.RuntimeError('unreachable'));

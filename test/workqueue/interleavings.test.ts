@@ -7,8 +7,8 @@
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { settle } from '../helpers/promise-state.ts';
 import { testSeed } from '../helpers/random.ts';
-import { settle } from '../helpers/workqueue/helpers.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 

@@ -8,9 +8,10 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { expectError, wrong } from '../helpers/expect-error.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
-import { drain, expectError, wrong } from '../helpers/workqueue/helpers.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 describe.each(implementations)('a provider of the user, $name', (make) => {

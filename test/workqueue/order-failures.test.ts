@@ -11,11 +11,11 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain } from '../helpers/workqueue/helpers.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { hearReports } from '../helpers/workqueue/reported.ts';
 
-const reported = hearReports();
+const reported = collectErrorValues();
 
 /** First in, first out; each of its methods can be told to throw so many times. */
 class Failing implements QueueOrder<string> {

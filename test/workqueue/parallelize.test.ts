@@ -1,7 +1,8 @@
 /** bindings/workqueue/parallelize.ts. */
 import { parallelizeUntil } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, settle, watch, wrong } from '../helpers/workqueue/helpers.ts';
+import { expectRejection, wrong } from '../helpers/expect-error.ts';
+import { settle, track } from '../helpers/promise-state.ts';
 
 describe('parallelizeUntil', () => {
   test.each([
@@ -24,7 +25,7 @@ describe('parallelizeUntil', () => {
     let running = 0;
     let most = 0;
     const finish: (() => void)[] = [];
-    const all = watch(
+    const all = track(
       parallelizeUntil(3, 8, async () => {
         most = Math.max(most, ++running);
         await new Promise<void>((resolve) => finish.push(resolve));
@@ -49,7 +50,7 @@ describe('parallelizeUntil', () => {
     const controller = new AbortController();
     const seen: number[] = [];
     const finish: (() => void)[] = [];
-    const all = watch(
+    const all = track(
       parallelizeUntil(
         2,
         100,
@@ -73,7 +74,7 @@ describe('parallelizeUntil', () => {
 
   test('a signal that has fired before: nothing runs', async () => {
     let ran = 0;
-    const all = watch(parallelizeUntil(3, 10, () => void ran++, { signal: AbortSignal.abort() }));
+    const all = track(parallelizeUntil(3, 10, () => void ran++, { signal: AbortSignal.abort() }));
     await settle();
     expect(all.state).not.toBe('pending');
     expect(ran).toBe(0);
@@ -92,7 +93,7 @@ describe('parallelizeUntil', () => {
     async (_how, fail) => {
       const seen: number[] = [];
       let finish = () => {};
-      const all = watch(
+      const all = track(
         parallelizeUntil(2, 100, (piece) => {
           seen.push(piece);
           if (piece === 1) return fail();

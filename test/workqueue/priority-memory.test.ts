@@ -11,8 +11,8 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
+import { expectError } from '../helpers/expect-error.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { expectError } from '../helpers/workqueue/helpers.ts';
 import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
 import { ModelPriorityQueue } from '../helpers/workqueue/priority-queue-model.ts';
 import { ModelExponential } from '../helpers/workqueue/queue-model.ts';

@@ -12,8 +12,8 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseText } from '../helpers/prometheus-text.ts';
+import { settle, track } from '../helpers/promise-state.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { settle, watch } from '../helpers/workqueue/helpers.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { PriorityProvider } from './priority-provider.ts';
 
@@ -300,7 +300,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestItemIsOnlyReturnedAfterAfterHasPassed', async () => {
     const { queue, clock, told } = newQueue();
-    const got = watch(queue.getWithPriority());
+    const got = track(queue.getWithPriority());
     queue.addWithOpts({ after: 1_000 }, 'foo');
     await settle();
     clock.step(999);
@@ -323,7 +323,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestItemIsReturnedAsSoonAsPossible', async () => {
     const { queue, told } = newQueue();
-    const got = watch(queue.getWithPriority());
+    const got = track(queue.getWithPriority());
     await settle();
     queue.addWithOpts({}, 'foo');
     await settle();
@@ -333,7 +333,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestWaitingItemIsReturnedRightAfterReadWithoutAfter', async () => {
     const { queue, told } = newQueue();
-    const got = watch(queue.getWithPriority());
+    const got = track(queue.getWithPriority());
     queue.addWithOpts({ after: 60_000 }, 'foo');
     await settle();
     expect(got.state).toBe('pending');
@@ -345,7 +345,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestMultipleItemsWithAfterAreReturnedInCorrectOrder', async () => {
     const { queue, clock, told } = newQueue();
-    const [first, second] = [watch(queue.getWithPriority()), watch(queue.getWithPriority())];
+    const [first, second] = [track(queue.getWithPriority()), track(queue.getWithPriority())];
     queue.addWithOpts({ after: 1_000 }, 'foo');
     queue.addWithOpts({ after: 200 }, 'bar');
     await settle();
@@ -358,7 +358,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestGetFromPriorityQueueIsUnblockedOnShutdown', async () => {
     const { queue } = newQueue();
-    const got = watch(queue.getWithPriority());
+    const got = track(queue.getWithPriority());
     await settle();
     expect(got.state).toBe('pending');
     queue.shutDown();
@@ -394,7 +394,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('TestWhenAddingMultipleItemsWithRatelimitTrueTheyDontAffectEachOther', async () => {
     const { queue, clock, limiter, told } = newQueue();
-    const [first, second] = [watch(queue.getWithPriority()), watch(queue.getWithPriority())];
+    const [first, second] = [track(queue.getWithPriority()), track(queue.getWithPriority())];
     for (let i = 0; i < 7; i++) limiter.when('bar'); // the next one is 640 ms
     queue.addWithOpts({ rateLimited: true }, 'foo', 'bar');
     await settle();

@@ -2,18 +2,19 @@
  * The soak of bench/queue/soak-run.ts in a short form, on either key table: a million keys that
  * each come once, ten thousand of them live. `npm run soak` is the long one.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SoakReport, soak } from '../../bench/queue/soak-run.ts';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+import { collectGarbage } from '../helpers/garbage-collection.ts';
 
 function run(cycles: number, live: number): Promise<SoakReport> {
-  return soak({ cycles, live, pages: () => sharedCore().exports.memoryPages(), collect });
+  return soak({
+    cycles,
+    live,
+    pages: () => sharedCore().exports.memoryPages(),
+    collect: collectGarbage,
+  });
 }
 
 afterEach(() => setKeyMode(undefined));

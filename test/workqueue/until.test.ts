@@ -1,7 +1,8 @@
 /** bindings/workqueue/until.ts. */
 import { FakeClock, setErrorHandler, until, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, settle, watch, wrong } from '../helpers/workqueue/helpers.ts';
+import { expectRejection, wrong } from '../helpers/expect-error.ts';
+import { settle, track } from '../helpers/promise-state.ts';
 
 function start() {
   const controller = new AbortController();
@@ -12,7 +13,7 @@ describe('until', () => {
   test('runs at once, and again a period after each end, until the signal fires', async () => {
     const { clock, controller, signal } = start();
     let runs = 0;
-    const ended = watch(until(() => void runs++, 100, { signal, clock }));
+    const ended = track(until(() => void runs++, 100, { signal, clock }));
     await settle();
     expect(runs).toBe(1);
     await clock.run(99);
@@ -33,7 +34,7 @@ describe('until', () => {
     const { clock, controller, signal } = start();
     let runs = 0;
     let finish = () => {};
-    const ended = watch(
+    const ended = track(
       until(
         () => {
           runs++;

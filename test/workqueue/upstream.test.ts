@@ -17,8 +17,10 @@ import {
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, isCollected, settle, watch } from '../helpers/workqueue/helpers.ts';
+import { isCollected } from '../helpers/garbage-collection.ts';
+import { settle, track } from '../helpers/promise-state.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
+import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 const shutdowns: readonly [string, (queue: WorkQueue) => Promise<void>][] = [
@@ -140,7 +142,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
     expect(queue.tryGet()).toBe('foo');
     queue.add('foo');
     queue.add('foo');
-    const second = watch(queue.get());
+    const second = track(queue.get());
     await settle();
     expect(second.state).toBe('pending');
     expect(order.touched).toBe(0);
@@ -162,7 +164,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
 
   test('TestQueueDrainageUsingShutDownWithDrain: blocks until every Done', async () => {
     const queue = twoProcessed();
-    const drained = watch(queue.shutDownWithDrain());
+    const drained = track(queue.shutDownWithDrain());
     queue.add('baz');
     queue.done('foo');
     await settle();
@@ -181,7 +183,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
 
   test('TestForceQueueShutdownUsingShutDown: ends a drain that blocks', async () => {
     const queue = twoProcessed();
-    const drained = watch(queue.shutDownWithDrain());
+    const drained = track(queue.shutDownWithDrain());
     await settle();
     expect(drained.state).toBe('pending');
     queue.shutDown();

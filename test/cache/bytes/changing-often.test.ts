@@ -3,15 +3,11 @@
  * the version has changed, and what replaces one of them is told of with the very object that was
  * told of before. Nobody must notice but by its speed.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { collectGarbage } from '../../helpers/garbage-collection.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { expectReadOnly, expectSameAsParsed } from '../decode/same-as-parsed.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
 
 const seed = testSeed();
 console.log(`test/cache/bytes/changing-often.test.ts: CAPSTAN_SEED=${seed}`);
@@ -153,7 +149,7 @@ test('an object that somebody asked for is one and the same while it is held, th
 /** How many are still there when what nobody holds has been collected. */
 async function left(all: readonly WeakRef<object>[]): Promise<number> {
   await new Promise(setImmediate); // what a WeakRef was made of lives as long as its task
-  collect();
+  collectGarbage();
   return all.filter((each) => each.deref() !== undefined).length;
 }
 

@@ -4,8 +4,8 @@
  * says which fault has which test.
  */
 import { afterEach, describe, test } from 'vitest';
-import { reports } from '../../helpers/cache/recording-handlers.ts';
 import { testSeed } from '../../helpers/random.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 import { answers } from './answers.ts';
 import { connections } from './connections.ts';
 import { content } from './content.ts';
@@ -14,7 +14,7 @@ import { Rig, type RigOptions } from './harness.ts';
 
 const seed = testSeed();
 console.log(`watch faults: CAPSTAN_SEED=${seed}`);
-const reported = reports();
+const reported = collectErrors();
 afterEach(({ task }) => {
   if (task.result?.state === 'fail') console.log('reported meanwhile:', reported);
 });

@@ -14,10 +14,11 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { heldHandler, notExpired, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
+import { collectErrors, notExpired } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const v = (value: number | string) => ({ data: { v: String(value) } });
 
 /** Lets a held handler have all that waits, and gives what it was told since. */

@@ -11,10 +11,11 @@ import {
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
-import { reports, setUp as setUpInformer } from '../../helpers/cache/recording-handlers.ts';
+import { setUp as setUpInformer } from '../../helpers/cache/recording-handlers.ts';
 import { Replies } from '../../helpers/cache/scripted-server.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const Nodes = defineResource<KubeObject>()({
   group: '',
   version: 'v1',

@@ -10,9 +10,10 @@ import {
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { ConfigMaps } from '../../helpers/cache/live-server.ts';
-import { heldHandler, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 /** A provider that writes down what it is told. */
 function recorder() {

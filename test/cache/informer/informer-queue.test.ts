@@ -8,10 +8,10 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { reports } from '../../helpers/cache/recording-handlers.ts';
 import { bookmark, configMap, event } from '../../helpers/cache/scripted-server.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fifo) => {
   function setUp() {

@@ -1,9 +1,10 @@
 /** What an informer says of itself, and its stream of events. */
 import { describe, expect, test } from 'vitest';
 import { answer, statusBody } from '../../helpers/cache/live-server.ts';
-import { heldHandler, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-reports();
+collectErrors();
 
 describe('the status of an informer', () => {
   test('tells of the server, the cache and each handler', async () => {

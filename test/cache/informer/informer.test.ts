@@ -14,16 +14,11 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import {
-  nameOf,
-  notExpired,
-  reports,
-  setUp,
-  teller,
-} from '../../helpers/cache/recording-handlers.ts';
+import { nameOf, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
+import { collectErrors, notExpired } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 /** Every look at it costs a millisecond: batches are long, whatever the machine. */
 class CostlyClock extends FakeClock {

@@ -19,7 +19,7 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import {
   bookmark,
   configMap,
@@ -27,8 +27,9 @@ import {
   Replies,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 /** What the watch error handler hears, as `class code → next`. */
 function failures() {

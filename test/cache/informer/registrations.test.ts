@@ -22,9 +22,10 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { heldHandler, reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { heldHandler, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 describe('a filtering handler', () => {

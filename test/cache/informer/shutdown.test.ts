@@ -7,9 +7,10 @@ import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/ca
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
-import { nameOf, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { nameOf, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 /** A handler whose calls end when `release` is called; `events` says what has ended. */
 function slow(events: string[], name = 'handler') {

@@ -15,16 +15,11 @@ import {
 import { describe, expect, test } from 'vitest';
 import { ResyncSchedule } from '../../../bindings/cache/informer/resync.ts';
 import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
-import {
-  heldHandler,
-  nameOf,
-  reports,
-  setUp,
-  teller,
-} from '../../helpers/cache/recording-handlers.ts';
+import { heldHandler, nameOf, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 describe('indices', () => {
   // TestIndexer

@@ -1,21 +1,17 @@
 /** An answer that reports a failure, as an error. */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { statusErrorFromAnswer } from '../../../bindings/cache/rest/status-error.ts';
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
+import { collectGarbage } from '../../helpers/garbage-collection.ts';
 
 // An informer's status keeps its last error for as long as nothing else fails, and what is cut out
 // of a text keeps all of it in V8.
 test('keeps of a page of a proxy the 200 characters that it shows', () => {
-  collect();
+  collectGarbage();
   const before = process.memoryUsage().heapUsed;
   const errors = Array.from({ length: 50 }, (_, i) =>
     statusErrorFromAnswer(502, `${i} `.padEnd(1_000_000, '<'), 'list'),
   );
-  collect();
+  collectGarbage();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
   expect(errors.at(-1)?.message).toBe(`list: 502: ${'49 '.padEnd(200, '<')}`);
 });

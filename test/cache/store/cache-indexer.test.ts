@@ -2,9 +2,9 @@
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { CacheIndexer } from '../../../bindings/cache/store/cache-indexer.ts';
-import { reports } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const fails = (): string[] => {
   throw new Error('mine');
 };

@@ -9,9 +9,10 @@ import { deepFreeze, freezeParsed } from '../../../bindings/base/freeze.ts';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import { MutationDetector } from '../../../bindings/cache/store/mutation-detector.ts';
 import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
-import { reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 const messages = (): string[] => reported.map(({ error }) => (error as Error).message);
 
 describe('a transform', () => {

@@ -5,9 +5,10 @@
 import { defineResource, InformerPrometheusProvider } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
-import { reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { setUp } from '../../helpers/cache/recording-handlers.ts';
+import { collectErrors } from '../../helpers/reported-errors.ts';
 
-const reported = reports();
+const reported = collectErrors();
 
 /** An informer with an index by site, whose function throws for the names in `failing`. */
 async function running(options: Parameters<typeof setUp>[0] = {}) {

@@ -9,10 +9,7 @@ import {
   SharedIndexInformer,
   type SharedIndexInformerOptions,
 } from 'capstan/cache';
-import { afterEach, beforeEach, expect } from 'vitest';
-import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { isExpired } from '../../../bindings/cache/rest/status-error.ts';
+import { FakeClock } from '../../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
 export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
@@ -80,32 +77,3 @@ export function heldHandler(): {
     },
   };
 }
-
-/**
- * What is reported through handleError while a test runs; an unhandled rejection fails the test.
- */
-export function reports(): { error: unknown; what: string }[] {
-  const reported: { error: unknown; what: string }[] = [];
-  const rejections: unknown[] = [];
-  const onRejection = (error: unknown): void => void rejections.push(error);
-  let previous: ReturnType<typeof setErrorHandler>;
-  beforeEach(() => {
-    reported.length = 0;
-    rejections.length = 0;
-    previous = setErrorHandler((error, what) => reported.push({ error, what }));
-    process.on('unhandledRejection', onRejection);
-  });
-  afterEach(async () => {
-    await macrotask();
-    setErrorHandler(previous);
-    process.off('unhandledRejection', onRejection);
-    expect(rejections).toEqual([]);
-  });
-  return reported;
-}
-
-/**
- * Without versions that are gone, which are told where they come so often that the back-off grows.
- */
-export const notExpired = (reported: readonly { error: unknown }[]): unknown[] =>
-  reported.filter(({ error }) => !isExpired(error));

@@ -3,7 +3,7 @@
  * handlers is tried at the top of this module, where random numbers and timers are refused.
  */
 import { DelayingQueue, type Request as Item, requestKey, WorkQueue } from 'capstan/workqueue';
-import { drain } from '../../helpers/workqueue/helpers.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 import { type Claims, MARK } from '../report.ts';
 import { describe, expect, test } from '../shim/index.ts';
 import { runSuite } from '../suite.ts';

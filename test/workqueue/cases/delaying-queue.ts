@@ -9,18 +9,13 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { isCollected } from '../../helpers/garbage-collection.ts';
+import { settle, track } from '../../helpers/promise-state.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import {
-  drain,
-  expectError,
-  expectRejection,
-  isCollected,
-  settle,
-  watch,
-  wrong,
-} from '../../helpers/workqueue/helpers.ts';
 import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 export function delayingQueueCases(make: Implementation): void {
   function start<T = string>(options?: QueueOptions<T>) {
@@ -192,7 +187,7 @@ export function delayingQueueCases(make: Implementation): void {
 
     test('a delayed add serves a waiting get', async () => {
       const { clock, queue } = start();
-      const get = watch(queue.get());
+      const get = track(queue.get());
       queue.addAfter('a', 50);
       await settle();
       expect(get.state).toBe('pending');

@@ -11,8 +11,9 @@ import {
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, expectRejection, wrong } from '../../helpers/workqueue/helpers.ts';
+import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../../helpers/workqueue/recording-metrics.ts';
 
 export function extensionCases(make: Implementation): void {

@@ -13,7 +13,8 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, isCollected, wrong } from '../../helpers/workqueue/helpers.ts';
+import { expectError, wrong } from '../../helpers/expect-error.ts';
+import { isCollected } from '../../helpers/garbage-collection.ts';
 import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 

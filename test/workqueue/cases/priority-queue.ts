@@ -9,15 +9,10 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import {
-  drain,
-  expectError,
-  expectRejection,
-  settle,
-  watch,
-  wrong,
-} from '../../helpers/workqueue/helpers.ts';
+import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { settle, track } from '../../helpers/promise-state.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 export function priorityQueueCases(make: Implementation): void {
   function start(options: PriorityQueueOptions<string> = {}) {
@@ -92,8 +87,8 @@ export function priorityQueueCases(make: Implementation): void {
 
     test('gets that wait are answered in turn, each with the priority of its own key', async () => {
       const { queue } = start();
-      const gets = [0, 1, 2].map(() => watch(queue.getWithPriority()));
-      const plain = watch(queue.get());
+      const gets = [0, 1, 2].map(() => track(queue.getWithPriority()));
+      const plain = track(queue.get());
       queue.addWithOpts({ priority: -3 }, 'a', 'b');
       queue.addWithOpts({ priority: 8 }, 'c', 'd');
       await settle();
@@ -108,7 +103,7 @@ export function priorityQueueCases(make: Implementation): void {
     test('of several keys added at once the first in line goes to a get that waits, not the first named', async () => {
       const { queue } = start();
       queue.addWithOpts({ after: 1_000 }, 'old');
-      const got = watch(queue.get());
+      const got = track(queue.get());
       queue.addWithOpts({}, 'new', 'old');
       await settle();
       expect(got.value?.item).toBe('old');
@@ -347,7 +342,7 @@ export function priorityQueueCases(make: Implementation): void {
         numRequeues: () => 0,
       };
       const queue = make.priority(limiter, { clock: new FakeClock() });
-      const waits = watch(queue.get());
+      const waits = track(queue.get());
       expectError(() => queue.addWithOpts({ rateLimited: true }, 'a', 'b', 'c'), 'DISPOSED');
       await settle();
       expect(waits.value).toEqual({ item: 'a', shutdown: false });
@@ -462,7 +457,7 @@ export function priorityQueueCases(make: Implementation): void {
     });
 
     const watchEnd = async (promise: Promise<void>) => {
-      const watched = watch(promise);
+      const watched = track(promise);
       await settle();
       return watched.state;
     };
@@ -473,11 +468,11 @@ export function priorityQueueCases(make: Implementation): void {
       queue.tryGet();
       queue.addWithOpts({ priority: -5 }, 'again', 'low');
       queue.addWithOpts({ priority: 5, after: 10 }, 'late');
-      const drained = watch(queue.shutDownWithDrain());
+      const drained = track(queue.shutDownWithDrain());
       queue.addWithOpts({ priority: 9 }, 'refused');
       clock.step(100);
       expect(queue.tryGet()).toBe('low');
-      const [one, two] = [watch(queue.get()), watch(queue.get())]; // "again" is still to come
+      const [one, two] = [track(queue.get()), track(queue.get())]; // "again" is still to come
       await settle();
       expect([one.state, two.state]).toEqual(['pending', 'pending']);
       queue.done('again');
@@ -498,7 +493,7 @@ export function priorityQueueCases(make: Implementation): void {
     test('a drain of an idle queue, and of one with waiting keys alone, ends at once and tells the gets that wait', async () => {
       const { queue, clock } = start();
       queue.addAfter('a', 10);
-      const got = watch(queue.get());
+      const got = track(queue.get());
       expect(await watchEnd(queue.shutDownWithDrain())).toBe('fulfilled');
       expect(got.value?.shutdown).toBe(true);
       expect(clock.timers()).toBe(0);
@@ -509,7 +504,7 @@ export function priorityQueueCases(make: Implementation): void {
       queue.addAll(['a', 'b', 'c']);
       const batch = queue.getBatch(2);
       const slots = new Int32Array(1);
-      const drains = [watch(queue.shutDownWithDrain()), watch(queue.shutDownWithDrain())];
+      const drains = [track(queue.shutDownWithDrain()), track(queue.shutDownWithDrain())];
       expect(queue.getSlots(slots)).toBe(1);
       queue.doneAll(batch);
       await settle();
@@ -525,8 +520,8 @@ export function priorityQueueCases(make: Implementation): void {
       queue.tryGet();
       queue.tryGet();
       queue.addAll(['a', 'b']);
-      const drained = watch(queue.shutDownWithDrain());
-      const got = watch(queue.get());
+      const drained = track(queue.shutDownWithDrain());
+      const got = track(queue.get());
       await settle();
       expect([drained.state, got.state]).toEqual(['pending', 'pending']);
       queue.shutDown();
@@ -541,13 +536,13 @@ export function priorityQueueCases(make: Implementation): void {
       queue.addAll(['a', 'b']);
       queue.tryGet();
       const stop = new AbortController();
-      const drained = watch(queue.shutDownWithDrain({ signal: stop.signal }));
+      const drained = track(queue.shutDownWithDrain({ signal: stop.signal }));
       stop.abort();
       await settle();
       expect(drained.error).toMatchObject({ code: 'ABORTED' });
       expect(queue.tryGet()).toBe('b');
       queue.done('b');
-      const second = watch(queue.shutDownWithDrain());
+      const second = track(queue.shutDownWithDrain());
       queue.dispose();
       await settle();
       expect(second.state).toBe('fulfilled');

@@ -10,16 +10,11 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import {
-  drain,
-  expectError,
-  expectRejection,
-  isCollected,
-  settle,
-  watch,
-  wrong,
-} from '../../helpers/workqueue/helpers.ts';
+import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { isCollected } from '../../helpers/garbage-collection.ts';
+import { settle, track } from '../../helpers/promise-state.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 export function queueLimitCases(make: Implementation): void {
   describe(`WorkQueue: the order is the user's (${make.name})`, () => {
@@ -109,7 +104,7 @@ export function queueLimitCases(make: Implementation): void {
 
     test('a waiting get is served through it', async () => {
       const queue = make.queue({ queue: new Stack() });
-      const get = watch(queue.get());
+      const get = track(queue.get());
       queue.add('a');
       await settle();
       expect(get.value?.item).toBe('a');

@@ -4,16 +4,12 @@
  */
 import { type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import {
-  countListeners,
-  drain,
-  expectRejection,
-  itemOf,
-  settle,
-  watch,
-} from '../../helpers/workqueue/helpers.ts';
+import { countListeners } from '../../helpers/abort-listeners.ts';
+import { expectRejection } from '../../helpers/expect-error.ts';
+import { settle, track } from '../../helpers/promise-state.ts';
 import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain, itemOf } from '../../helpers/workqueue/queue-items.ts';
 
 export function queueCases(make: Implementation): void {
   describe(`WorkQueue: order and deduplication (${make.name})`, () => {
@@ -165,7 +161,7 @@ export function queueCases(make: Implementation): void {
       const queue = make.queue();
       queue.add('a');
       expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
-      const waiting = watch(queue.get());
+      const waiting = track(queue.get());
       await settle();
       expect(waiting.state).toBe('pending');
       queue.add('b');
@@ -175,7 +171,7 @@ export function queueCases(make: Implementation): void {
 
     test('waiting gets are served in the order in which they came, one an item', async () => {
       const queue = make.queue();
-      const gets = [watch(queue.get()), watch(queue.get()), watch(queue.get())];
+      const gets = [track(queue.get()), track(queue.get()), track(queue.get())];
       queue.add('a');
       queue.add('b');
       await settle();
@@ -186,7 +182,7 @@ export function queueCases(make: Implementation): void {
 
     test('a duplicate add wakes nobody', async () => {
       const queue = make.queue();
-      const [first, second] = [watch(queue.get()), watch(queue.get())];
+      const [first, second] = [track(queue.get()), track(queue.get())];
       queue.add('a');
       queue.add('a');
       await settle();
@@ -198,14 +194,14 @@ export function queueCases(make: Implementation): void {
 
     test('what a waiting get is owed is not lost when tryGet runs in between', async () => {
       const queue = make.queue();
-      const waiting = watch(queue.get());
+      const waiting = track(queue.get());
       queue.add('a');
       const taken = queue.tryGet();
       await settle();
       const delivered = [taken, waiting.value?.item].filter((item) => item !== undefined);
       expect(delivered).toEqual(['a']);
       queue.add('b');
-      const other = taken === undefined ? watch(queue.get()) : waiting;
+      const other = taken === undefined ? track(queue.get()) : waiting;
       await settle();
       expect(other.value?.item).toBe('b');
     });
@@ -232,7 +228,7 @@ export function queueCases(make: Implementation): void {
       const queue = make.queue();
       const controller = new AbortController();
       const aborted = queue.get({ signal: controller.signal });
-      const next = watch(queue.get());
+      const next = track(queue.get());
       const reason = new Error('enough');
       controller.abort(reason);
       expect((await expectRejection(aborted, 'ABORTED')).cause).toBe(reason);
@@ -244,7 +240,7 @@ export function queueCases(make: Implementation): void {
     test('an abort in the turn of the add loses nothing', async () => {
       const queue = make.queue();
       const controller = new AbortController();
-      const get = watch(queue.get({ signal: controller.signal }));
+      const get = track(queue.get({ signal: controller.signal }));
       queue.add('a');
       controller.abort();
       await settle();
@@ -288,7 +284,7 @@ export function queueCases(make: Implementation): void {
       queue.add('a');
       queue.tryGet();
       const controller = new AbortController();
-      const patient = watch(queue.shutDownWithDrain());
+      const patient = track(queue.shutDownWithDrain());
       const hasty = queue.shutDownWithDrain({ signal: controller.signal });
       controller.abort();
       await expectRejection(hasty, 'ABORTED');
@@ -334,7 +330,7 @@ export function queueCases(make: Implementation): void {
       const queue = make.queue();
       for (const key of ['a', 'b']) queue.add(key);
       queue.tryGet();
-      const drained = watch(queue.shutDownWithDrain());
+      const drained = track(queue.shutDownWithDrain());
       queue.add('c');
       await settle();
       expect(drained.state).toBe('pending');

@@ -14,8 +14,9 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, wrong } from '../../helpers/workqueue/helpers.ts';
+import { expectError, wrong } from '../../helpers/expect-error.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 export function rateLimitingQueueCases(make: Implementation): void {
   function start(base = 5, max = 1_000) {

@@ -8,9 +8,11 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { SLOT_LIMIT } from '../../../bindings/wasm/core.ts';
-import { drain, expectError, settle, watch, wrong } from '../../helpers/workqueue/helpers.ts';
+import { expectError, wrong } from '../../helpers/expect-error.ts';
+import { settle, track } from '../../helpers/promise-state.ts';
 import { distinctKeys } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `key-${i}`);
 
@@ -89,7 +91,7 @@ export function slotCases(make: Implementation): void {
 
     test('a get that waits is served by addAll, and by a doneAll that makes a key ready again', async () => {
       const queue = make.queue();
-      const [one, two] = [watch(queue.get()), watch(queue.get())];
+      const [one, two] = [track(queue.get()), track(queue.get())];
       queue.addAll(['a']);
       await settle();
       expect(one.value).toEqual({ item: 'a', shutdown: false });
@@ -103,7 +105,7 @@ export function slotCases(make: Implementation): void {
       const queue = make.queue();
       queue.addAll(['a', 'b']);
       const batch = queue.getBatch(2);
-      const drained = watch(queue.shutDownWithDrain());
+      const drained = track(queue.shutDownWithDrain());
       await settle();
       expect(drained.state).toBe('pending');
       queue.doneAll(batch);
@@ -290,7 +292,7 @@ export function slotCases(make: Implementation): void {
     test('slots serve a get that waits, and are dropped after shutdown', async () => {
       const queue = make.queue();
       const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
-      const [one, two, three] = [watch(queue.get()), watch(queue.get()), watch(queue.get())];
+      const [one, two, three] = [track(queue.get()), track(queue.get()), track(queue.get())];
       queue.addSlots(slots, 2);
       await settle();
       expect([one.value?.item, two.value?.item, three.state]).toEqual(['a', 'b', 'pending']);
