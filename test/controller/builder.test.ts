@@ -120,7 +120,7 @@ describe('the builder', () => {
     expect(calls).toEqual(['raw']);
   });
 
-  test('applies the predicates of a resource to its events only, and event filters to all', async () => {
+  test('applies predicates of a resource to its events, event filters to all', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     const asked: string[] = [];
@@ -472,7 +472,7 @@ describe('a name', () => {
     expect(() => make(strict, { name, skipNameValidation: true })).not.toThrow();
   });
 
-  test('is the kind in lower case by default, and is released if the manager accepts nothing more', async () => {
+  test('is the kind in lower case by default, and released at the end', async () => {
     const manager = new FakeManager();
     const controller = make(manager, {});
     expect(controller.name).toBe('widget');

@@ -95,7 +95,7 @@ test('an add while a request is reconciled is a cause of its next run', async ()
   expect(seen).toEqual(['create@1', 'update@2']);
 });
 
-test('a retry and a requeue are causes too, with the number of the next attempt, besides later adds', async () => {
+test('a retry and a requeue are causes too, with the number of the next attempt', async () => {
   const { source, seen, start, clock } = whys(
     answers({ a: [fail, fail, () => ({ requeue: true }), () => ({ requeueAfter: 100 })] }),
   );
@@ -115,7 +115,7 @@ test('a retry and a requeue are causes too, with the number of the next attempt,
 
 // `causes[0]` was the requeueAfter of the previous run, although it was due 59 s later and an
 // update had led to the run.
-test('a requeueAfter that is not due comes after the causes of the run; one that is due stays in its place', async () => {
+test('a requeueAfter that is not due comes after the causes of the run', async () => {
   const again = () => ({ requeueAfter: 60_000 });
   const { source, seen, start, clock } = whys(answers({ a: [again, again, again] }));
   await start();
@@ -147,7 +147,7 @@ test.each([true, false])(
   },
 );
 
-test('requests of one name in two namespaces, and keys that concatenate alike, have their own', () => {
+test('requests of one name in two namespaces have their own causes', () => {
   const causes = new Causes();
   causes.add({ namespace: 'a', name: 'b/c' }, causeOf('create'));
   causes.add({ namespace: 'a/b', name: 'c' }, causeOf('update'));

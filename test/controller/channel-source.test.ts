@@ -65,7 +65,7 @@ describe('a channel source', () => {
     expect(source.waitForSync).toBeUndefined();
   });
 
-  test('handles events one after the other with an async handler, and reads only its buffer ahead', async () => {
+  test('awaits an async handler before the next event, and reads only its buffer', async () => {
     const asked: number[] = [];
     async function* endless(): AsyncGenerator<GenericEvent<Thing>> {
       for (let i = 1; ; i++) {

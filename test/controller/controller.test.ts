@@ -126,7 +126,7 @@ describe('requests', () => {
     expect(found).toEqual(['d']);
   });
 
-  test('added while the same request is reconciled lead to one more reconcile, after it', async () => {
+  test('added while the same request is reconciled lead to one more reconcile', async () => {
     const gate = Promise.withResolvers<void>();
     let running = 0;
     let most = 0;
@@ -152,7 +152,7 @@ describe('requests', () => {
 });
 
 describe('owned resources', () => {
-  test('lead to the request of their controller owner, by group and kind, whatever the version', async () => {
+  test('lead to the request of their controller owner, by group and kind', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     cluster.put('parts', part('initial', [ownedBy('a')]));
     void start();
@@ -169,7 +169,7 @@ describe('owned resources', () => {
     expect(reported).toEqual([]);
   });
 
-  test('lead to the old and the new owner when the owner changes, and to the owner when they are deleted', async () => {
+  test('lead to the old and the new owner when the owner changes', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     void start();
     await clock.settle();
@@ -191,7 +191,7 @@ describe('owned resources', () => {
     expect(calls).toEqual(['/d@0']);
   });
 
-  test('with an owner reference that cannot be parsed are reported, and others are not affected', async () => {
+  test('with an owner reference that cannot be parsed are reported', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     void start();
     await clock.settle();
@@ -206,7 +206,7 @@ describe('owned resources', () => {
 });
 
 describe('get', () => {
-  test('reads the caches of the reconciled and of the owned resources, and of no other', async () => {
+  test('reads the caches of the reconciled and owned resources only', async () => {
     const seen: unknown[] = [];
     const { cluster, clock, start } = setup(
       (request, { get }) => {
@@ -248,7 +248,7 @@ describe('get', () => {
 });
 
 describe('the start', () => {
-  test('reconciles nothing before every cache has synced, those of owned resources included', async () => {
+  test('reconciles nothing before every cache has synced, owned ones too', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     const hold = Promise.withResolvers<void>();
     cluster.holdLists.set('parts', hold.promise);
@@ -293,7 +293,7 @@ describe('the start', () => {
     expect(await first.promise).toBe(100);
   });
 
-  test('fails after cacheSyncTimeout with an error that names what is missing, and leaves nothing running', async () => {
+  test('fails after cacheSyncTimeout with an error that names what is missing', async () => {
     const { cluster, clock, calls, start, errors } = setup(() => undefined, {
       owns: [Part],
       cacheSyncTimeout: 3000,
@@ -433,7 +433,7 @@ describe('the outcome', () => {
     expect(Math.max(...delays)).toBe(1_000_000);
   });
 
-  test('a rejection, a synchronous throw and a thrown value that is not an error count the same', async () => {
+  test('a rejection, a synchronous throw and a thrown non-error count the same', async () => {
     const reject = () => Promise.reject(new Error('later'));
     const { at } = await times(
       [reject, fail, () => Promise.reject('a string'), () => Promise.reject(undefined)],
@@ -452,7 +452,7 @@ describe('the outcome', () => {
     expect(reported).toEqual([]);
   });
 
-  test('requeueAfter: comes again after exactly that time, resets the failures, and takes precedence over requeue', async () => {
+  test('requeueAfter: comes again after exactly that time, and resets the failures', async () => {
     const { at, attempts } = await times(
       [fail, fail, () => ({ requeueAfter: 300, requeue: true }), fail],
       1000,
@@ -505,7 +505,7 @@ describe('the outcome', () => {
     expect(attempts).toEqual([1, 2, 2, 3]);
   });
 
-  test('a terminal error in the cause chain counts, and a circular chain does not hang', async () => {
+  test('a terminal error in the cause chain counts, also in a circular chain', async () => {
     const wrapped = () => {
       throw new Error('while applying', { cause: new TerminalError('no such image') });
     };
@@ -585,7 +585,7 @@ describe('the outcome', () => {
     expect(asked).toEqual(['when a', 'forget a']);
   });
 
-  test('is not lost with a rate limiter that throws: the request comes again after a second', async () => {
+  test('is not lost with a rate limiter that throws: it comes again after 1 s', async () => {
     const broken = () => {
       throw new Error('limiter broken');
     };
@@ -635,7 +635,7 @@ describe('workers', () => {
   });
 });
 
-test('an error of the queue itself ends the controller: run rejects with it after running reconciles have ended', async () => {
+test('an error of the queue itself ends the controller: run rejects with it', async () => {
   const clock = new FakeClock();
   const broken = new CapstanError('POISONED', 'the core has trapped');
   const now = clock.now.bind(clock);
@@ -666,7 +666,7 @@ test('an error of the queue itself ends the controller: run rejects with it afte
 // The queue refused the shutdown within the listener of the signal, where only the host could catch
 // the error.
 test.each(['its signal', 'stop'])(
-  'a queue that was poisoned while the caches fill keeps no controller from ending by %s',
+  'a poisoned queue keeps no controller from ending by %s',
   async (by) => {
     const { cluster, clock, controller, start, errors } = setup(() => undefined);
     cluster.holdLists.set('widgets', new Promise(() => undefined));
@@ -769,7 +769,7 @@ describe('the stop', () => {
     expect(cluster.watches()).toBe(0);
   });
 
-  test('fires the signals of running reconciles, whose aborts are not reported as failures', async () => {
+  test('fires the signals of running reconciles, whose aborts are no failures', async () => {
     const ends: ((signal: AbortSignal) => unknown)[] = [
       (signal) => signal.reason,
       () => new DOMException('gone', 'AbortError'),

@@ -17,7 +17,7 @@ const debounceOf = (clock: FakeClock, release: (request: Request, priority: numb
 
 const reported = collectErrorValues();
 
-test('a request waits until it was not added for debounceMs, and has the causes of that time', async () => {
+test('a request waits until it was not added for debounceMs', async () => {
   const causes: number[] = [];
   const { source, calls, start, clock } = rig(
     (_, context) => void causes.push(context.causes.length),
@@ -81,7 +81,7 @@ test('a retry keeps its own delay, but does not begin while the request is debou
   expect(calls).toHaveLength(3);
 });
 
-test('a request that the queue hands out meanwhile comes later, with its causes and priority', async () => {
+test('a request that the queue hands out meanwhile comes later', async () => {
   const gate = Promise.withResolvers<undefined>();
   const causes: string[][] = [];
   const { source, calls, start, clock } = rig(
@@ -191,7 +191,7 @@ test('an update of an object in a cache is debounced like any other', async () =
 });
 
 // If it were accepted, the queue would refuse it each time its delay ends, for ever.
-test('a request that the queue would refuse is refused at once, and the caller gets the error', () => {
+test('a request that the queue would refuse is refused at once', () => {
   const clock = new FakeClock();
   const debounce = debounceOf(clock, () => true);
   for (const half of [{ namespace: 'a' }, { name: 'a' }])
@@ -219,7 +219,7 @@ test('a request that a full queue refuses is added again, and does not delay oth
   expect([debounce.size, clock.timers()]).toEqual([0, 0]);
 });
 
-test('of a waiting request and one that the queue hands out, the higher priority counts', async () => {
+test('of a waiting and a handed-out request the higher priority counts', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
   const debounce = debounceOf(
@@ -255,7 +255,7 @@ test('after stop it holds nothing, and starts again with new adds', async () => 
 
 // An object that changed more often than debounceMs was never reconciled.
 for (const usePriorityQueue of [true, false]) {
-  describe(`a request that is always added again is still reconciled (priorities: ${usePriorityQueue})`, () => {
+  describe(`a request that is always added again still runs (${usePriorityQueue})`, () => {
     const busy = async ({ clock, source }: ReturnType<typeof rig>, ms: number) => {
       for (const end = clock.now() + ms; clock.now() < end; await clock.run(30)) source.add('a');
     };

@@ -205,7 +205,7 @@ describe('the series of controllers that have ended', () => {
     expect(metricsProvider.text()).not.toContain('workqueue_depth');
   });
 
-  test('continue if the name is used next, and begin at 0 if another one ended in between', async () => {
+  test('continue if the name is used next, and begin at 0 otherwise', async () => {
     const metrics = new ControllerMetrics();
     const metricsProvider = new PrometheusProvider();
     const all = { metrics, metricsProvider };

@@ -162,7 +162,7 @@ describe('enqueueRequestsFromMapFunc', () => {
   // The promise of the old state was left unhandled when the function threw for the new state, and
   // its rejection ended the process. Later, the requests of one state were lost when the other
   // failed.
-  test('adds the requests of one state if the other fails, and leaves no unhandled rejection', async () => {
+  test('adds the requests of one state if the other fails', async () => {
     const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
       if (metadata.name === 'throws') throw new Error('thrown');
       if (metadata.name === 'rejects') return Promise.reject(new Error('rejected'));

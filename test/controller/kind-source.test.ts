@@ -126,7 +126,7 @@ describe('a kind source', () => {
     expect([synced, source.status?.().synced]).toEqual([true, true]);
   });
 
-  test('shares the informer of its cache, and a later source gets the existing objects', async () => {
+  test('shares the informer of its cache; a later source gets all objects', async () => {
     const { clock, cluster, cache, told, handler } = setUp();
     cluster.put('things', thing('a'));
     await started(kindSource({ cache, resource: Things, handler, clock }));
@@ -247,7 +247,7 @@ describe('a kind source', () => {
     });
   });
 
-  test('shows that its informer was stopped, or that the server no longer serves the kind', async () => {
+  test('shows that its informer was stopped or its kind is not served', async () => {
     const { clock, cluster, cache, handler } = setUp();
     const source = kindSource({ cache, resource: Things, handler, clock });
     await started(source);
@@ -458,7 +458,7 @@ describe('a kind that is not served yet', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('is checked within its selection, because the account may not list it elsewhere', async () => {
+  test('is checked within its selection, as the account may not list elsewhere', async () => {
     const clock = new FakeClock();
     const paths: string[] = [];
     const lacking = {
@@ -481,7 +481,7 @@ describe('a kind that is not served yet', () => {
     ]);
   });
 
-  test('is distinguished from a server that does not respond: after 10 s the informer is started', async () => {
+  test('is distinguished from a server that does not respond', async () => {
     const clock = new FakeClock();
     const paths: string[] = [];
     const silent = {

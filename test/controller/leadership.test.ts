@@ -237,7 +237,7 @@ describe('without a valid lease', () => {
     expect(manager.errors).toEqual([]);
   });
 
-  test('a lease that runs out while the controller works is seen before the next reconcile', async () => {
+  test('a lease that expires during work is noticed before the next reconcile', async () => {
     const manager = new FakeManager();
     const { calls, source } = build(manager);
     await manager.start();
@@ -261,7 +261,7 @@ describe('without a valid lease', () => {
   });
 });
 
-test('a warmed-up controller of a manager has its cache before it leads, and reconciles at once when it does', async () => {
+test('a warmed-up controller reconciles at once when it leads', async () => {
   const manager = new FakeManager();
   manager.transport.put('widgets', widget('a'));
   const calls: string[] = [];

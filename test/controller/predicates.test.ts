@@ -223,7 +223,7 @@ describe('an object that was deleted and created again', () => {
       ]);
   });
 
-  test('passes with the option recreated, as in kube-rs, and an object that stayed does not', () => {
+  test('passes with the option recreated, as in kube-rs', () => {
     const options = { recreated: true };
     const predicates = [
       generationChangedPredicate,
@@ -266,7 +266,7 @@ describe('what is decoded', () => {
   const recreated = generationChangedPredicate({ recreated: true });
   const standard = and(or(generation(), labels(), annotations(), recreated), version());
 
-  test('the counter sees a read of the metadata, of the new object and of the one that it replaced', () => {
+  test('the counter sees reads of the metadata, of new and replaced objects', () => {
     const { objectOld, objectNew } = byteUpdate(before, {
       ...before,
       resourceVersion: '2',

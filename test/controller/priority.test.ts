@@ -78,7 +78,7 @@ const fail = (): never => {
   throw new Error('not yet');
 };
 
-test('the initial list comes last, owned objects of it too; changes come first, in their order', async () => {
+test('the initial list comes last, owned objects too; changes come first', async () => {
   const { cluster, clock, calls, open, start } = setup({}, { owns: [Part] });
   for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
   cluster.put('parts', part('p', 'c'));
@@ -123,7 +123,7 @@ test('a request that fails keeps its priority, low or normal', async () => {
   expect(reported).toHaveLength(2);
 });
 
-test('a result sets another priority, with requeueAfter and with requeue; without one the request keeps its own', async () => {
+test('a result sets another priority, with requeueAfter and with requeue', async () => {
   const { cluster, clock, close, open, start } = setup({
     raised: [() => ({ requeueAfter: 10, priority: 7 })],
     raisedToo: [() => ({ requeue: true, priority: 8 })],
@@ -142,7 +142,7 @@ test('a result sets another priority, with requeueAfter and with requeue; withou
   expect(await open()).toEqual(['raisedToo', 'raised', 'change', 'keptToo', 'kept', 'lowered']);
 });
 
-test('if the rate limiter throws, the request comes again after a second with its priority', async () => {
+test('if the rate limiter throws, the request keeps its priority', async () => {
   const limiter: RateLimiter<Request> = {
     when: () => {
       throw new Error('no delay today');
@@ -161,7 +161,7 @@ test('if the rate limiter throws, the request comes again after a second with it
   expect(await open()).toEqual(['change', 'low']);
 });
 
-test('without the priority queue requests are first in, first out, and all together are rate-limited', async () => {
+test('without the priority queue requests are first in, first out', async () => {
   const names = Array.from({ length: 105 }, (_, i) => `w-${i}`);
   const answers = Object.fromEntries(names.map((name) => [name, [fail]]));
   const { cluster, clock, calls, open, start } = setup(answers, { usePriorityQueue: false });

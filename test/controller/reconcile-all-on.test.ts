@@ -11,7 +11,7 @@ import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
 
-test('any request of the source reconciles every object in the cache, with its cause and priority', async () => {
+test('any request of the source reconciles every object in the cache', async () => {
   const cluster = new FakeCluster();
   const clock = new FakeClock();
   const trigger = new TestSource('configuration');
@@ -114,7 +114,7 @@ test('it needs the resource of the objects', () => {
 });
 
 // The first request that the queue refused ended the round: all later objects were left out.
-test('an object that the queue refuses is added again after a second, and does not delay others', async () => {
+test('an object that the queue refuses is added again after a second', async () => {
   const clock = new FakeClock();
   const added: string[] = [];
   let full = true;

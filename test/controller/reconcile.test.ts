@@ -63,7 +63,7 @@ describe('a panic', () => {
     },
   );
 
-  test('ends the controller with recoverPanic: false, after the other reconciles were aborted and have ended', async () => {
+  test('ends the controller with recoverPanic: false, after the other reconciles', async () => {
     const metrics = new ControllerMetrics();
     const reasons: unknown[] = [];
     const other = ({ signal }: ReconcileContext<object>) =>
@@ -93,7 +93,7 @@ describe('a panic', () => {
     expect(figure(metrics, 'active_workers')).toBe(0);
   });
 
-  test('is an error that the engine throws for a bug, thrown or rejected with, and no other error', async () => {
+  test('is an error that the engine throws for a bug, and no other error', async () => {
     const panics = [
       bug,
       () => Promise.reject(new ReferenceError('website is not defined')),
@@ -179,7 +179,7 @@ describe('the timeout', () => {
     ).toBe(3);
   });
 
-  test('is not counted when the reconcile ends before, nor when the controller ends first, nor without one', async () => {
+  test('is not counted if the reconcile or the controller ends before', async () => {
     expect(await timeouts(() => undefined)).toBe(0);
     expect(await timeouts(() => Promise.reject(new DOMException('mine', 'TimeoutError')))).toBe(0);
     expect(await timeouts(untilAborted, { stopAt: 20 })).toBe(0);
@@ -299,7 +299,7 @@ describe('the logger', () => {
     });
   });
 
-  test('that throws loses no request: its error and the logged one go to the error handler', async () => {
+  test('that throws loses no request: both errors go to the error handler', async () => {
     const logger = new RecordingLogger();
     logger.error = () => {
       throw new Error('disk full');
@@ -312,7 +312,7 @@ describe('the logger', () => {
     expect(reported.map(({ error }) => (error as Error).message)).toEqual(['not yet', 'disk full']);
   });
 
-  test('of a controller with a resource has its group and kind; logConstructor replaces it', async () => {
+  test('of a controller with a resource has its group and kind', async () => {
     const logger = new RecordingLogger();
     const manager = new FakeManager({ logger });
     const own = new RecordingLogger();

@@ -64,7 +64,7 @@ describe('the start', () => {
     expect(controller.report().state).toBe('running');
   });
 
-  test('fails when a source cannot start or sync: the error names it and has the cause', async () => {
+  test('fails if a source cannot start or sync: the error names it', async () => {
     for (const [what, word] of [
       ['begin', 'start'],
       ['sync', 'sync'],
@@ -247,7 +247,7 @@ describe('a source that is added while the controller runs', () => {
 });
 
 describe('the queue of newQueue', () => {
-  test('is made at the start with the name and the default limiter, shut down at the end and not disposed of', async () => {
+  test('is made at the start with name and limiter, and shut down at the end', async () => {
     let made: RateLimitingQueue<Request> | undefined;
     const asked: string[] = [];
     const { source, calls, start, clock, controller } = rig(fail, {

@@ -95,7 +95,7 @@ test('after its end nothing is accepted, and no name is kept', async () => {
   for (let i = 0; i < 2; i++) expect(build).toThrow(expect.objectContaining({ code: 'STOPPED' }));
 });
 
-test("its sources log errors of predicates and map functions with the controller's name", async () => {
+test('its sources log errors of predicates and map functions with its name', async () => {
   const logger = new RecordingLogger();
   const { transport, manager, start, stop } = setup({ logger });
   const error = new Error('no such label');

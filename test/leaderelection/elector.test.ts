@@ -92,7 +92,7 @@ describe('holdsLease', () => {
 
   // A process that is stalled (SIGSTOP, a long garbage collection) continues where it was: timers
   // fire later.
-  it('is false as soon as a process that was stalled for too long continues, before any timer', async () => {
+  it('is false as soon as a process continues after a long stall', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock);
     await candidate.run();
@@ -166,7 +166,7 @@ describe('holdsLease', () => {
   // A renewal was applied and its response lost; the same attempt wrote again with the same time. A
   // candidate that had seen the first saw no change in the second and counted from the first, while
   // the leader counted from the second: the simulation found two holders.
-  it('counts from the beginning of the attempt, because a second write of it is no change to others', async () => {
+  it('counts from the start of the attempt, because others do not see a retry', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = async (request, number) => {
       if (number === 4) {
@@ -273,7 +273,7 @@ describe('a term', () => {
     expect(candidate.clock.timers()).toBe(0);
   });
 
-  it('with stepDown: lapse ends when a process that was stalled for too long continues', async () => {
+  it('with stepDown: lapse ends when a process continues after a long stall', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock, { stepDown: 'lapse' });
     await candidate.run();
@@ -382,7 +382,7 @@ describe('a term', () => {
     await running;
   });
 
-  it('does not begin if the signal has already fired, and still calls onStoppedLeading', async () => {
+  it('does not begin if the signal has fired, and calls onStoppedLeading', async () => {
     const candidate = new Candidate();
     candidate.cancel.abort();
     await candidate.run();
@@ -429,7 +429,7 @@ describe('a term', () => {
 describe('a run that is stopped at any moment', () => {
   const seed = testSeed();
 
-  it(`leaves no timer, no listener and no request behind, a thousand times (CAPSTAN_SEED=${seed})`, async () => {
+  it(`leaves no timer, no listener and no request (CAPSTAN_SEED=${seed})`, async () => {
     const random = new Random(seed);
     const server = new LeaseServer();
     const clock = new FakeClock();
@@ -566,7 +566,7 @@ describe('requests', () => {
     await candidate.stop();
   });
 
-  it('to renew begin at multiples of the retry period, and one that was missed is made up for', async () => {
+  it('to renew begin at multiples of the retry period; a missed one follows', async () => {
     const times: number[] = [];
     const candidate = new Candidate();
     candidate.transport.intercept = async ({ method }, number) => {

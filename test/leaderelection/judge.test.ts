@@ -41,7 +41,7 @@ it('accepts leaders that follow one another', () => {
   expect(verdict).toEqual({ violations: [], runs: 3, terms: 1, overlaps: 0, aborted: 0 });
 });
 
-it('accepts a process that was stalled during its work and told to end it, and one that was killed', () => {
+it('accepts a process that was stalled during its work, and a killed one', () => {
   const other = b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]);
   const stops = [{ from: 150, to: 5000 }];
   const stopped = a([write(0, 9, 'a'), ...run(1, 100, 5400, true)], { stops });

@@ -28,7 +28,7 @@ it('metrics show who leads and how often a renewal had to read first', async () 
 });
 
 // Electors under changing names kept two series each for ever.
-it('metrics forget an elector that has ended when another one ends, and know one that runs again', async () => {
+it('metrics forget an elector that has ended when another one ends', async () => {
   const metrics = new LeaderElectionMetrics();
   const status = () => metrics.text().match(/^leader_election_master_status.*$/gm);
   const all = ['a', 'b', 'c'].map((name) => new Candidate({ metrics, name }));
@@ -49,7 +49,7 @@ it('metrics forget an elector that has ended when another one ends, and know one
   expect(status()).toEqual(['leader_election_master_status{name="a"} 0']);
 });
 
-it('a health check has the name that it has in client-go, and the last failure for a cause', async () => {
+it('a health check has its name in client-go, and the last failure as cause', async () => {
   const watchDog = new HealthzAdaptor(1000);
   expect(watchDog.name()).toBe('leaderElection');
   expect(() => new HealthzAdaptor(-1)).toThrow('"timeout" expected milliseconds >= 0, got -1');
@@ -75,7 +75,7 @@ it('leases show times in UTC with six digits', () => {
   expect(formatMicroTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
 });
 
-it('each time of a record differs from the last, even if the time of day stands still or goes back a little', () => {
+it('each time of a record differs from the last, if the clock stands still', () => {
   let wall = Date.UTC(2026, 0, 1);
   const times = new RecordTimes(() => wall);
   const next = (to: number): string => {

@@ -6,7 +6,7 @@ import { failure } from '../helpers/leaderelection/lease-server.ts';
 import { Candidate } from './candidate.ts';
 
 describe('a release', () => {
-  it('that conflicts repeatedly is retried at once, then each retry period, until the renew deadline', async () => {
+  it('that conflicts is retried at once, then each retry period', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run();
     const times: number[] = [];

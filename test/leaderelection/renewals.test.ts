@@ -93,7 +93,7 @@ describe('the health check', () => {
 });
 
 describe('leaseValidMs', () => {
-  it('is the time until the lease may be taken if another leads or this process no longer does', async () => {
+  it('is the time until the lease may be taken if another leads', async () => {
     const candidate = new Candidate();
     await candidate.run(1000);
     candidate.server.put(other(20));
@@ -135,7 +135,7 @@ describe('endIfLapsed', () => {
     await candidate.stop();
   });
 
-  it('is true once another holder was seen, and false after a term that was told to end', async () => {
+  it('is true once another holder was seen, and false after the term', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     await candidate.run(1000);
     candidate.server.put(other());

@@ -88,7 +88,7 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
 }
 
 describe('metrics behind the API server’s reviews', () => {
-  test('are served to a user who may get the path, as are extra handlers (should serve metrics in its registry, extra endpoints)', async () => {
+  test('are served to a user who may get the path (…registry, extra endpoints)', async () => {
     const { transport, asked } = reviewer();
     const { get, clock } = await served(transport);
     expect((await get('/metrics?name=a', 'Bearer good')).status).toBe(200);
@@ -176,7 +176,7 @@ describe('metrics behind the API server’s reviews', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('are reviewed again after a minute for the token, five if access was allowed and half a minute if not', async () => {
+  test('are reviewed again after a minute for the token, later for access', async () => {
     const { transport, asked } = reviewer();
     const { get, clock } = await served(transport);
     const askedAfter = async (ms: number, authorization: string): Promise<string[]> => {

@@ -81,7 +81,7 @@ describe('merged expositions', () => {
       counter('a_total', 'a_total{x="2"} 3'),
     ]);
     expect(text).toBe(
-      `${counter('a_total', 'a_total{x="1"} 1', 'a_total{x="2"} 3')}${counter('b_total', 'b_total 2')}`,
+      counter('a_total', 'a_total{x="1"} 1', 'a_total{x="2"} 3') + counter('b_total', 'b_total 2'),
     );
     expect([...parseText(text).keys()]).toEqual(['a_total', 'b_total']);
   });

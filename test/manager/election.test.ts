@@ -85,7 +85,7 @@ function candidate(
 }
 
 describe('a manager with an election', () => {
-  test("starts the leader's runnables when it leads, and all others before (should run warmup runnables before…)", async () => {
+  test("starts the leader's runnables when it leads (…warmup runnables before…)", async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const first = candidate(lease, clock, 'a');
@@ -121,7 +121,7 @@ describe('a manager with an election', () => {
     await Promise.all([first.done, second.done]);
   });
 
-  test('releases the lease only after all runnables have ended (should only cancel the leader election after…, release lease if…)', async () => {
+  test('releases the lease after all runnables have ended (…release lease if…)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -172,7 +172,7 @@ describe('a manager with an election', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('ends without a grace period and with an error if the lease is lost (should disable gracefulShutdown when stopping to lead)', async () => {
+  test('ends without a grace period if the lease is lost (…stopping to lead)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -236,7 +236,7 @@ describe('a manager with an election', () => {
     await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  test('never leads once its end has begun (should prevent leader election when shutting down a non-elected manager)', async () => {
+  test('never leads once its end has begun (…shutting down a non-elected manager)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const first = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -300,7 +300,7 @@ describe('a manager with an election', () => {
     await second.done;
   });
 
-  test('has metrics, and a health check that fails if the leader has not renewed for too long', async () => {
+  test('has metrics, and a health check that fails without a renewal', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(
@@ -331,7 +331,7 @@ describe('a manager with an election', () => {
     await done.catch(() => undefined);
   });
 
-  test('requests a Lease of its name, with its labels and its own identity (…LeaderElectionLabels is set)', async () => {
+  test('requests a Lease with its labels and identity (…Labels is set)', async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     const stopper = new AbortController();
@@ -387,7 +387,10 @@ describe('the default name of a Lease', () => {
     ['ENOENT', /is needed: this process does not run in a pod/],
     [
       'ERR_ACCESS_DENIED',
-      /is needed: .* could not be read from \/var\/run\/secrets\/.*\/namespace; allow that, or set the option$/,
+      new RegExp(
+        'is needed: .* could not be read from /var/run/secrets/.*/namespace; ' +
+          'allow that, or set the option$',
+      ),
     ],
     [undefined, /could not be read/],
   ])('the namespace of the pod: %s', (code, message) => {

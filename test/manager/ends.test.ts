@@ -66,7 +66,7 @@ test('start resolves after map functions and handlers of informers have ended', 
   expect([bad(), reported, clock.timers()]).toEqual([[], [], 0]);
 });
 
-test('a handler that never returns takes ten seconds of the grace period and is named', async () => {
+test('a handler that never returns takes ten seconds and is named', async () => {
   const { cluster, clock, logger } = set();
   const manager = newManager({ transport: cluster, clock, logger });
   const never = { onAdd: (): Promise<void> => new Promise(() => undefined) };

@@ -16,7 +16,7 @@ const broken = (): never => {
 // The stop began with a log line. If the logger threw (its destination was closed by then), nothing
 // was stopped: runnables went on, servers listened, the lease was renewed, although `start` had
 // rejected. The failure of a runnable was not reported either.
-test('a logger that throws prevents neither start nor stop of a manager, nor the report of a failure', async () => {
+test('a logger that throws prevents neither start nor stop of a manager', async () => {
   const log: string[] = [];
   const { manager, clock } = managerOf({
     logger: { debug: broken, info: broken, warn: broken, error: broken },

@@ -98,7 +98,7 @@ describe('a manager that has ended', () => {
     ['an error is reported', slow, [slow]],
     ['an abort is none', new DOMException('aborted', 'AbortError'), []],
   ])(
-    'may leave a runnable that errs late: %s, and nothing hangs (…returns error slowly after being signaled to stop)',
+    'may leave a runnable that errs late: %s (…after being signaled to stop)',
     async (_, error, reports) => {
       const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
       const late = Promise.withResolvers<void>();

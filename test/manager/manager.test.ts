@@ -108,7 +108,7 @@ describe('the client of a manager', () => {
     await done;
   });
 
-  test('may be made by newClient (should create a client defined in by the new client function)', () => {
+  test('may be made by newClient (…defined in by the new client function)', () => {
     const client = {} as Client;
     const asked: ClientOptions[] = [];
     const { manager, clock } = managerOf({
@@ -124,7 +124,7 @@ describe('the client of a manager', () => {
     ]);
   });
 
-  test('that cannot be made fails newManager (should return an error it can’t create a client.Client)', () => {
+  test('that cannot be made fails newManager (…create a client.Client)', () => {
     const failure = new Error('no client');
     const newClient = () => {
       throw failure;
@@ -134,7 +134,7 @@ describe('the client of a manager', () => {
 });
 
 describe('the start of a manager', () => {
-  test('goes through the groups in order, each when the one before is ready (should start the cache before anything else)', async () => {
+  test('goes through the groups in order (should start the cache before…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const gate = (name: string) => {
@@ -188,7 +188,7 @@ describe('the start of a manager', () => {
     expect(() => manager.add(recorded(log, 'b'))).toThrow('being stopped');
   });
 
-  test('starts later runnables at once (should immediately start the Component if the Manager has already Started)', async () => {
+  test('starts later runnables at once (should immediately start the Component…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const { stop, done } = start(manager, clock);
@@ -201,7 +201,7 @@ describe('the start of a manager', () => {
     await done;
   });
 
-  test('starts the requested caches, and later ones when they are requested (should start caches added after…)', async () => {
+  test('starts requested caches, also later ones (…caches added after…)', async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     await server.transport().request({
@@ -259,7 +259,7 @@ describe('the start of a manager', () => {
 });
 
 describe('the end of a manager', () => {
-  test('goes through the groups in order: others, leader’s, caches, webhooks, HTTP servers', async () => {
+  test('stops others, leader’s, caches, webhooks, HTTP servers, in this order', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     for (const name of ['HTTP servers', 'webhooks', 'caches'])
@@ -279,7 +279,7 @@ describe('the end of a manager', () => {
     );
   });
 
-  test('waits for runnables before it stops the next group (should wait for runnables to stop)', async () => {
+  test('waits for runnables before it stops the next group (…to stop)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -296,7 +296,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['slow is stopped', 'slow ends', 'cache is stopped', 'cache ends']);
   });
 
-  test('is an error after the grace period that names the runnables which have not ended (should return only stop errors…)', async () => {
+  test('names runnables that have not ended in time (…only stop errors…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 5000 });
     manager.add(recorded(log, 'slow', { endsBySignal: false }));
@@ -314,7 +314,7 @@ describe('the end of a manager', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('does not wait if gracefulShutdownTimeout is 0 (should not wait for runnables if gracefulShutdownTimeout is 0)', async () => {
+  test('does not wait if gracefulShutdownTimeout is 0 (should not wait…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 0 });
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -326,7 +326,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['slow starts', 'slow is stopped']);
   });
 
-  test('waits without a limit if gracefulShutdownTimeout is negative (should wait forever for runnables if gracefulShutdownTimeout is <0)', async () => {
+  test('waits for ever if gracefulShutdownTimeout is negative (…wait forever…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: -1 });
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -344,7 +344,7 @@ describe('the end of a manager', () => {
     await done;
   });
 
-  test('starts with the first error of a runnable, and waits for the others (should return only runnables error…)', async () => {
+  test('rejects with the first error of a runnable (…only runnables error…)', async () => {
     const log: string[] = [];
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf();
@@ -354,7 +354,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['other starts', 'other is stopped', 'other ends']);
   });
 
-  test('rejects with both errors if a runnable and the stop fail (should return both runnables and stop errors…)', async () => {
+  test('rejects with both errors if a runnable and the stop fail (…both…)', async () => {
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1 });
     manager.add({ start: () => Promise.reject(failure) });
@@ -370,7 +370,7 @@ describe('the end of a manager', () => {
     expect(error.message).toContain('not feeling like that; not ended within');
   });
 
-  test('refuses new runnables (should refuse to add runnable if stop procedure is already engaged)', async () => {
+  test('refuses new runnables (should refuse to add runnable if stop…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -389,7 +389,7 @@ describe('the end of a manager', () => {
     expect(log).not.toContain('late starts');
   });
 
-  test('is no error for a runnable that ends by its signal’s reason (should not return runnables context.Canceled errors)', async () => {
+  test('is no error for a runnable that ends by its signal’s reason (…Canceled…)', async () => {
     const { manager, clock } = managerOf();
     const rejects = (reason: (signal: AbortSignal) => unknown) =>
       manager.add({
@@ -437,7 +437,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['cache starts', 'cache is stopped', 'cache ends']);
   });
 
-  test('starts when a cache fails (should return an error if it can’t start the cache)', async () => {
+  test('starts when a cache fails (…error if it can’t start the cache)', async () => {
     const log: string[] = [];
     const failure = new Error('no cache');
     const { manager, clock } = managerOf();

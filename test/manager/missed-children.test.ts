@@ -100,7 +100,7 @@ test.each<[string, { metadataOnly?: boolean }]>([
 
 const seed = testSeed();
 
-test(`no child stays missing, whatever is interrupted, deleted and expired (CAPSTAN_SEED=${seed})`, async () => {
+test(`no child stays missing, whatever fails (CAPSTAN_SEED=${seed})`, async () => {
   const random = new Random(seed);
   for (let round = 0; round < 10; round++) {
     const { clock, transport, others, interrupt, stop } = await keeping();

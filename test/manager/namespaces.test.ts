@@ -130,7 +130,7 @@ describe('a controller over several namespaces', () => {
     await running;
   });
 
-  test('watches cluster-scoped objects once, and reconciles all objects on reconcileAllOn', async () => {
+  test('watches cluster-scoped objects once, also with reconcileAllOn', async () => {
     const { clock, others, manager, start } = await started();
     const done: string[] = [];
     newControllerManagedBy(manager)
@@ -301,7 +301,7 @@ describe('a client over the caches of several namespaces', () => {
     takeBack();
   });
 
-  test('reads what it wrote through another definition of the resource, for which the cache has no namespaces', async () => {
+  test('reads its writes through another definition of the resource', async () => {
     const { indexers: _, ...plain } = ConfigMaps;
     const Other = defineResource<ConfigMap>()(plain);
     const { clock, transport, others } = cluster();

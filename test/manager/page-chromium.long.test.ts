@@ -129,7 +129,10 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     find = (text) => (text === 'demo/there' ? [there] : []);
     const known = await open('demo/there');
     expect(await text(known, '.verdict.idle .said')).toMatch(
-      /^It is in the cache of “for Website”, but neither in the queue nor among the last 100 runs\. It may have been/,
+      new RegExp(
+        '^It is in the cache of “for Website”, but neither in the queue nor ' +
+          'among the last 100 runs\\. It may have been',
+      ),
     );
     expect(await text(known, '#answer')).toContain('Cached as: websites.demo.capstan.dev/v1.');
     expect(await text(known, '#informers')).toContain('websites.demo.capstan.dev/v1 · has it');
@@ -148,7 +151,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const page = await open('', { height: 400 });
     await page.evaluate(`(() => {
       document.querySelector('details.error').open = true;
-      const button = [...document.querySelectorAll('.key')].find((each) => each.textContent === 'demo/site-9');
+      const keys = [...document.querySelectorAll('.key')];
+      const button = keys.find((each) => each.textContent === 'demo/site-9');
       button.focus();
       window.before = button;
       getSelection().selectAllChildren(document.querySelector('h2'));
@@ -181,9 +185,19 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
    * result.
    */
   const TIMERS = `
-    window.setTimeout = (run, ms) => { window.due = run; window.wait = ms; window.shown?.(); return 1; };
+    window.setTimeout = (run, ms) => {
+      window.due = run;
+      window.wait = ms;
+      window.shown?.();
+      return 1;
+    };
     window.clearTimeout = () => { window.due = undefined; };
-    window.tick = () => { const run = window.due; window.due = undefined; run?.(); return run !== undefined; };
+    window.tick = () => {
+      const run = window.due;
+      window.due = undefined;
+      run?.();
+      return run !== undefined;
+    };
     window.round = () => new Promise((resolve) => { window.shown = resolve; tick(); });`;
 
   async function openByHand(key = ''): Promise<Page> {
@@ -199,8 +213,10 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const page = await openByHand('demo/shop');
     await page.evaluate(`(() => {
       window.changes = [];
-      const note = (all) => changes.push(...all.map(({ target, type }) => type + ' of ' + target.nodeName));
-      new MutationObserver(note).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+      const note = (records) =>
+        changes.push(...records.map(({ target, type }) => type + ' of ' + target.nodeName));
+      const all = { subtree: true, childList: true, attributes: true, characterData: true };
+      new MutationObserver(note).observe(document, all);
     })()`);
     const asked = server.asked.length;
     report = reportOf();
@@ -246,13 +262,16 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(page, '#status')).toBe('Live');
   });
 
-  it('shows that the process does not respond, keeps its data, and goes on when it does', async () => {
+  it('shows that the process does not respond, keeps its data, and continues', async () => {
     const page = await openByHand('demo/shop');
     report = undefined;
     await page.evaluate('tick()');
     await page.until(`${STATE} === 'lost'`);
     expect(await text(page, '#status')).toMatch(
-      /^No answer from the process \(500: the manager's report failed: Error: no report\)\. What is shown is [\d.]+ m?s old\.$/,
+      new RegExp(
+        "^No answer from the process \\(500: the manager's report failed: " +
+          'Error: no report\\)\\. What is shown is [\\d.]+ m?s old\\.$',
+      ),
     );
     expect(await text(page, '.verdict .said')).toContain('after 7 failures');
     report = reportOf();
@@ -294,7 +313,11 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       let late = 0;
       performance.now = () => now.call(performance) + late;
       const { fetch } = window;
-      window.fetch = async (...all) => { const answer = await fetch(...all); late += window.takes; return answer; };
+      window.fetch = async (...all) => {
+        const answer = await fetch(...all);
+        late += window.takes;
+        return answer;
+      };
     })()`);
     const waits = async (ms: number): Promise<number> =>
       page.evaluate(`(takes = ${ms}, round().then(() => wait))`);
@@ -429,7 +452,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await left('.kind')).toBeLessThan(await left('.state'));
   });
 
-  it('distinguishes states by shapes and words, with enough contrast in light and dark', async () => {
+  it('distinguishes states by shapes and words, with enough contrast', async () => {
     for (const dark of [false, true]) {
       const page = await open('', { dark });
       const states = await page.evaluate<string[]>(
@@ -459,9 +482,11 @@ const CONTRAST = `(() => {
   };
   const ratios = [];
   for (const element of document.querySelectorAll('body *')) {
-    if (![...element.childNodes].some((node) => node.nodeType === 3 && node.nodeValue.trim() !== '')) continue;
+    const isText = (node) => node.nodeType === 3 && node.nodeValue.trim() !== '';
+    if (![...element.childNodes].some(isText)) continue;
     if (['SCRIPT', 'STYLE'].includes(element.tagName)) continue;
-    const [a, b] = [luminance(numbers(getComputedStyle(element).color)), luminance(behind(element))];
+    const a = luminance(numbers(getComputedStyle(element).color));
+    const b = luminance(behind(element));
     ratios.push((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05));
   }
   return ratios;

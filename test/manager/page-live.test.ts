@@ -89,19 +89,28 @@ it.each([
   [
     'well',
     'done',
-    /^It was reconciled successfully 0 ms ago, in 0 ms because of: create of the Site itself \(visible\)\. Nothing has asked/,
+    new RegExp(
+      '^It was reconciled successfully 0 ms ago, in 0 ms because of: create ' +
+        'of the Site itself \\(visible\\)\\. Nothing has asked',
+    ),
   ],
   ['slow', 'active', /^It is being reconciled for 0 ms\.$/],
   ['bad', 'failing', /^It waits 5 ms more, after 1 failure\.$/],
   [
     'hopeless',
     'failing',
-    /^It failed 0 ms ago with a terminal error, and is not tried again until an event asks for it\.$/,
+    new RegExp(
+      '^It failed 0 ms ago with a terminal error, and is not tried again ' +
+        'until an event asks for it\\.$',
+    ),
   ],
   [
     'hidden',
     'idle',
-    /^It is in the cache of “for Site”, but no event has asked for it\. Predicates have filtered 1 event /,
+    new RegExp(
+      '^It is in the cache of “for Site”, but no event has asked for it\\. ' +
+        'Predicates have filtered 1 event ',
+    ),
   ],
   [
     'gone',
@@ -120,7 +129,7 @@ it('shows the error of a run without its secret', async () => {
   expect(verdicts[0]?.error?.message).toBe('login failed: password=‹redacted›');
 });
 
-it('shows the informer of the controller, and the objects that a part of a name means', async () => {
+it("shows the controller's informer, and objects by a part of their name", async () => {
   const state = await stateFor('demo/h');
   expect(state.matches.map((each) => each.name).sort()).toEqual(['hidden', 'hopeless']);
   expect(state.informers).toMatchObject([

@@ -65,7 +65,10 @@ describe('the live page is answered', () => {
     expect(headers['content-type']).toBe('text/html; charset=utf-8');
     const policy = String(headers['content-security-policy']);
     expect(policy).toMatch(
-      /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; connect-src 'self';/,
+      new RegExp(
+        "^default-src 'none'; script-src 'sha256-[^']+'; style-src " +
+          "'sha256-[^']+'; connect-src 'self';",
+      ),
     );
     expect(policy).not.toContain('unsafe');
     expect(text).not.toMatch(/\s(?:on\w+|style)=|(?:src|href)="(?!data:)/);
@@ -277,7 +280,7 @@ describe('the state', () => {
     expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 
-  it('has the verdict of the object that the filter names, with only its keys and runs', async () => {
+  it('has the verdict of the object that the filter names, with its runs', async () => {
     const state = await stateOf(await serve(), '?filter=demo/shop');
     expect(state.verdicts).toMatchObject([
       {
@@ -309,7 +312,7 @@ describe('the state', () => {
     ]);
   });
 
-  it('has a verdict if a part of a name matches one object, and a list if it matches several', async () => {
+  it('has a verdict if a part of a name matches one object, else a list', async () => {
     const server = await serve();
     expect((await stateOf(server, '?filter=sho')).verdicts).toMatchObject([{ name: 'shop' }]);
     const several = await stateOf(server, '?filter=demo/');
@@ -366,7 +369,7 @@ describe('the state', () => {
     ]);
   });
 
-  it('reads all keys of the caches for a text that names no object, but not every second', async () => {
+  it('reads all keys of the caches for unknown text, but not every second', async () => {
     const searched: string[] = [];
     let now = 0;
     const server = await serve({

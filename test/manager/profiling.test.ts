@@ -128,7 +128,7 @@ describe('profiles', () => {
   });
 
   // The manager waited for the profile until its grace period was over, and failed.
-  test('end with the manager, and have what was recorded by then (should stop serving pprof when stop is called)', async () => {
+  test('end with the manager, and have what was recorded (should stop serving…)', async () => {
     const { get, clock, stop, done } = await profiled({ gracefulShutdownTimeout: 1000 });
     const answer = get('/profile?seconds=600');
     while (clock.timers() === 0) await new Promise(setImmediate);

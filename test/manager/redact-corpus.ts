@@ -7,6 +7,7 @@ import type { Random } from '../helpers/random.ts';
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';
 const UPPER = LOWER.toUpperCase();
 const DIGITS = '0123456789';
+const ALPHANUMERIC = LOWER + UPPER + DIGITS;
 const WORDS =
   'correct horse battery staple orange window seven rivers quiet lantern marble copper tiger'.split(
     ' ',
@@ -30,7 +31,10 @@ const pick = <T>(random: Random, all: readonly T[]): T => all[random.int(all.len
 const phrase = (random: Random): string =>
   Array.from({ length: 3 + random.int(4) }, () => pick(random, WORDS)).join(' ');
 const password = (random: Random): string =>
-  `${of(random, LOWER, 6)}${of(random, DIGITS, 2)}${pick(random, ['', '!', '#', '$', '%', '/', '+', '@', '~'])}${of(random, LOWER + UPPER, 3)}`;
+  of(random, LOWER, 6) +
+  of(random, DIGITS, 2) +
+  pick(random, ['', '!', '#', '$', '%', '/', '+', '@', '~']) +
+  of(random, LOWER + UPPER, 3);
 const pem = (random: Random): string =>
   [
     '-----BEGIN RSA PRIVATE KEY-----',
@@ -43,7 +47,7 @@ const jwt = (random: Random): string =>
     .join('.');
 /** With a slash and a plus sign at random places, like AWS's keys. */
 const slashed = (random: Random): string => {
-  const key = [...of(random, LOWER + UPPER + DIGITS, 40)];
+  const key = [...of(random, ALPHANUMERIC, 40)];
   for (const sign of ['/', '+', '/']) key[5 + random.int(30)] = sign;
   return key.join('');
 };
@@ -51,22 +55,24 @@ const slashed = (random: Random): string => {
 /** Secrets that are recognised by their own form. */
 const telling: Record<string, (random: Random) => string> = {
   'a JSON Web Token': jwt,
-  'a GitHub token': (random) => `ghp_${of(random, LOWER + UPPER + DIGITS, 36)}`,
+  'a GitHub token': (random) => `ghp_${of(random, ALPHANUMERIC, 36)}`,
   'a fine-grained GitHub token': (random) =>
-    `github_pat_${of(random, LOWER + UPPER + DIGITS, 22)}_${of(random, LOWER + UPPER + DIGITS, 59)}`,
+    `github_pat_${of(random, ALPHANUMERIC, 22)}_${of(random, ALPHANUMERIC, 59)}`,
   'a Slack token': (random) =>
     `xoxb-${of(random, DIGITS, 11)}-${of(random, DIGITS, 12)}-${of(random, LOWER + UPPER, 24)}`,
   'a Slack app token': (random) =>
-    `xapp-1-${of(random, UPPER + DIGITS, 11)}-${of(random, DIGITS, 13)}-${of(random, LOWER + DIGITS, 40)}`,
+    `xapp-1-${of(random, UPPER + DIGITS, 11)}-${of(random, DIGITS, 13)}-` +
+    of(random, LOWER + DIGITS, 40),
   'a Slack webhook': (random) =>
-    `https://hooks.slack.com/services/T${of(random, UPPER + DIGITS, 8)}/B${of(random, UPPER + DIGITS, 8)}/${of(random, LOWER + UPPER + DIGITS, 24)}`,
+    `https://hooks.slack.com/services/T${of(random, UPPER + DIGITS, 8)}/` +
+    `B${of(random, UPPER + DIGITS, 8)}/${of(random, ALPHANUMERIC, 24)}`,
   'an AWS access key id': (random) =>
     `AKIA${of(random, UPPER, 8)}${of(random, DIGITS, 2)}${of(random, UPPER, 6)}`,
   'an AWS secret key': slashed,
-  'a GCP API key': (random) => `AIza${of(random, LOWER + UPPER + DIGITS, 35)}`,
-  'a Google OAuth token': (random) => `ya29.a0${of(random, LOWER + UPPER + DIGITS, 60)}`,
+  'a GCP API key': (random) => `AIza${of(random, ALPHANUMERIC, 35)}`,
+  'a Google OAuth token': (random) => `ya29.a0${of(random, ALPHANUMERIC, 60)}`,
   'an Azure storage key': (random) => base64(random, 64),
-  'a Stripe key': (random) => `sk_live_${of(random, LOWER + UPPER + DIGITS, 24)}`,
+  'a Stripe key': (random) => `sk_live_${of(random, ALPHANUMERIC, 24)}`,
   'a DigitalOcean token': (random) => `dop_v1_${of(random, 'abcdef0123456789', 64)}`,
   'a bootstrap token': (random) =>
     `${of(random, LOWER, 3)}${of(random, DIGITS, 3)}.${of(random, LOWER + DIGITS, 15)}7`,

@@ -18,14 +18,14 @@ function group() {
 }
 
 describe('a group of runnables', () => {
-  test('starts nothing before it is started (should be able to add new runnables before it starts)', () => {
+  test('starts nothing before it is started (…new runnables before it starts)', () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'a'));
     expect(one.started).toBe(false);
     expect(log).toEqual([]);
   });
 
-  test('starts earlier runnables with the group, and later ones at once (…before and after start)', async () => {
+  test('starts earlier runnables with the group (…before and after start)', async () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'a'));
     one.add(recorded(log, 'b'));
@@ -44,7 +44,7 @@ describe('a group of runnables', () => {
     expect(log).toEqual(['a starts']);
   });
 
-  test('has started when all are ready, in whatever order they become so (…ready at different intervals)', async () => {
+  test('has started when all are ready, in any order (…different intervals)', async () => {
     const { log, group: one } = group();
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
     for (const [i, gate] of gates.entries()) one.add(recorded(log, `${i}`), () => gate.promise);
@@ -59,7 +59,7 @@ describe('a group of runnables', () => {
     await start;
   });
 
-  test('reports a readiness that fails, and goes on (should not turn ready if some readiness check fail)', async () => {
+  test('reports a readiness that fails, and continues (…readiness check fail)', async () => {
     const { log, errors, group: one } = group();
     const failure = new Error('not ready');
     one.add(recorded(log, 'a'), () => Promise.reject(failure));
@@ -72,7 +72,7 @@ describe('a group of runnables', () => {
     ]);
   });
 
-  test('waits for all to end when it is stopped, and accepts no more (should be able to close the group and wait…)', async () => {
+  test('waits for all to end when it is stopped (…close the group and wait…)', async () => {
     const { log, group: one } = group();
     const slow = recorded(log, 'slow', { endsBySignal: false });
     one.add(slow);
@@ -92,7 +92,7 @@ describe('a group of runnables', () => {
     expect(log.at(-1)).toBe('slow ends');
   });
 
-  test('waits no longer than the deadline, and returns the runnables that have not ended', async () => {
+  test('waits until the deadline, and returns the runnables still running', async () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'slow', { endsBySignal: false }));
     one.add(recorded(log, 'quick'));
@@ -112,7 +112,7 @@ describe('a group of runnables', () => {
     expect(log).toEqual([]);
   });
 
-  test('accepts or refuses a runnable during its stop, and starts none after it (…while stopping)', async () => {
+  test('accepts or refuses a runnable during its stop (…while stopping)', async () => {
     const { log, group: one } = group();
     await one.start();
     const outcomes: string[] = [];
@@ -198,7 +198,7 @@ describe('the groups of a manager', () => {
     expect(runnables.members()).toEqual([]);
   });
 
-  test('report the rejection of a warm-up (should propagate errors from Warmup function to error channel)', async () => {
+  test('report the rejection of a warm-up (…function to error channel)', async () => {
     const failure = new Error('cold');
     const told: unknown[] = [];
     const runnables = new Runnables((error, { name }) => told.push([name, error]));
@@ -208,7 +208,7 @@ describe('the groups of a manager', () => {
     expect(told).toEqual([['controller', failure]]);
   });
 
-  test('run a warm-up when the group of warm-ups is started (TestWarmupFunctionIsExecutedWhenWarmupGroupIsStarted)', async () => {
+  test('run a warm-up with the group (TestWarmupFunctionIsExecutedWhen…)', async () => {
     let warm = false;
     const runnables = new Runnables(() => undefined);
     runnables.add({

@@ -40,7 +40,7 @@ async function get(url: string | undefined, init?: RequestInit) {
 }
 
 describe('health probes', () => {
-  test('are served at their endpoints, with each check at a path of its own (should serve readiness endpoint, liveness endpoint)', async () => {
+  test('are served, each check at its own path (…readiness, liveness endpoint)', async () => {
     const { manager } = await serving({ healthProbe: { bindAddress: LOCAL } });
     let broken = true;
     manager.addReadyzCheck('check', () => {
@@ -114,7 +114,7 @@ describe('health probes', () => {
     await started.done;
   });
 
-  test('are gone when the manager has ended (should stop serving health probes when stop is called)', async () => {
+  test('are gone when the manager has ended (…serving health probes…)', async () => {
     const { manager, stop, done } = await serving({ healthProbe: { bindAddress: LOCAL } });
     const url = `${manager.url('healthProbe')}/healthz`;
     expect((await get(url)).status).toBe(200);
@@ -125,7 +125,7 @@ describe('health probes', () => {
 });
 
 describe('metrics', () => {
-  test('are one text that scrapers accept, with those of all collectors (should serve metrics endpoint, …in its registry)', async () => {
+  test('are one text, with those of all collectors (…in its registry)', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const mine = (shard: number) =>
       '# HELP shards_total Shards.\n# TYPE shards_total ' +
@@ -146,7 +146,7 @@ describe('metrics', () => {
     expect(families.get('process_resident_memory_bytes')?.samples[0]?.value).toBeGreaterThan(1e6);
   });
 
-  test('are all that is served there (should not serve anything other than metrics endpoint by default)', async () => {
+  test('are all that is served there (…other than metrics endpoint…)', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL }, debugPage: false });
     const url = manager.url('metrics');
     for (const path of ['/', '/healthz', '/debug/capstan', '/debug/pprof/', '/metrics/more'])
@@ -239,7 +239,7 @@ describe('metrics', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('are off unless an address is given, and extra handlers are then ignored with a warning', async () => {
+  test('are off without an address; extra handlers then get a warning', async () => {
     const said: unknown[] = [];
     const nothing = (): void => undefined;
     const logger = {
@@ -256,7 +256,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('may be served by https (should create a metrics server if … secure serving is enabled)', async () => {
+  test('may be served by https (… secure serving is enabled)', async () => {
     const ca = await authority();
     const tls = await certificate(ca, 'metrics');
     const { manager } = await serving({ metrics: { bindAddress: LOCAL, tls } });
@@ -268,7 +268,7 @@ describe('metrics', () => {
     expect(parseText(await textOf(answer)).size).toBeGreaterThan(0);
   });
 
-  test('are gone when the manager has ended (should stop serving metrics when stop is called)', async () => {
+  test('are gone when the manager has ended (should stop serving metrics…)', async () => {
     const { manager, stop, done } = await serving({ metrics: { bindAddress: LOCAL } });
     const url = `${manager.url('metrics')}/metrics`;
     stop();
@@ -276,7 +276,7 @@ describe('metrics', () => {
     await expect(get(url)).rejects.toThrow();
   });
 
-  test('end the manager if their address is in use (should return an error if the metrics bind address is already in use)', async () => {
+  test('end the manager if their address is in use (…is already in use)', async () => {
     const { manager: first } = await serving({ metrics: { bindAddress: LOCAL } });
     const bindAddress = new URL(first.url('metrics') as string).host;
     const tls = await certificate(await authority(), 'metrics');

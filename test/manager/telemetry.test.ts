@@ -105,7 +105,7 @@ describe('the tracer of a manager', () => {
     expect(span?.events[0]?.attributes).toMatchObject({ 'exception.message': 'no way' });
   });
 
-  test('may be the one of the API package, which does nothing until a provider is registered', () => {
+  test('may be that of the API package, which does nothing by default', () => {
     const manager = newManager({ transport: noServer, tracer: trace.getTracer('controllers') });
     expect(manager.tracer?.startActiveSpan('reconcile', {}, () => 1)).toBe(1);
   });

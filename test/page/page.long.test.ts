@@ -104,7 +104,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     window.workers = new Set();
     const { terminate } = Worker.prototype;
     Worker.prototype.terminate = function () { workers.delete(this); terminate.call(this); };
-    window.Worker = class extends Worker { constructor(...of) { super(...of); workers.add(this); } };
+    window.Worker = class extends Worker {
+      constructor(...of) { super(...of); workers.add(this); }
+    };
     Object.defineProperty(navigator, 'clipboard', {
       configurable: true,
       value: { writeText: async (text) => { window.copied = text; } },
@@ -130,7 +132,10 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
 
     const row = await text(page, '[data-row="cycle-same 1000"]');
     expect(row).toMatch(
-      /^1k keys ?capstan [\d.]+ [Mk]\/s [\d.]+ ns ?naive [\d.]+ [Mk]\/s [\d.]+ ns ?([\d.]+× (faster|slower)|even)/,
+      new RegExp(
+        '^1k keys ?capstan [\\d.]+ [Mk]/s [\\d.]+ ns ?naive [\\d.]+ [Mk]/s [\\d.]+ ' +
+          'ns ?([\\d.]+× (faster|slower)|even)',
+      ),
     );
     expect(await text(page, '#summary')).toMatch(/Geometric mean([\d.]+× (faster|slower)|even)/);
     expect(await text(page, '#summary')).toMatch(
@@ -144,7 +149,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     );
 
     const drawn = await page.evaluate<Record<string, number[]>>(`Object.fromEntries(
-      ['.bars .fill-capstan', '.bars .fill-naive', '.balance-bar', '.strip-capstan', '.strip-naive', '.dot-capstan', '.dot-naive'].map((name) => {
+      ['.bars .fill-capstan', '.bars .fill-naive', '.balance-bar', '.strip-capstan',
+       '.strip-naive', '.dot-capstan', '.dot-naive'].map((name) => {
         const element = document.querySelector(name);
         const { width, height } = element.getBoundingClientRect();
         return [name, [width, height, Number(getComputedStyle(element).fill !== 'none')]];

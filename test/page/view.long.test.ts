@@ -258,7 +258,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   /** The shown Pods: `node-a default/web running`, and so on. */
   const shown = (): Promise<string[]> =>
     page.evaluate(`[...document.querySelectorAll('.pod:not(.left)')]
-      .map((tile) => [tile.closest('.card').dataset.node, tile.dataset.key, tile.dataset.state].join(' ')).sort()`);
+      .map((tile) => [tile.closest('.card').dataset.node, tile.dataset.key, tile.dataset.state])
+      .map((words) => words.join(' ')).sort()`);
   async function firstRunning(): Promise<PodObject> {
     const pod = (await cluster.pods()).find(({ status }) => status?.phase === 'Running');
     if (pod === undefined) throw new Error('expected a Pod that runs');

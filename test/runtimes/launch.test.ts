@@ -28,7 +28,10 @@ describe('a suite in a program', () => {
     [
       'ends without a report',
       `${say(progress)} console.log('out of words')`,
-      /ended with 0 and without a report; begun last: queue > a drain; written last:\s+out of words/,
+      new RegExp(
+        'ended with 0 and without a report; begun last: queue > a drain; ' +
+          'written last:\\s+out of words',
+      ),
     ],
     [
       'ends with a code after its report',
