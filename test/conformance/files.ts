@@ -1,4 +1,4 @@
-/** Recorded traces as files: finds them, reads them and has them replayed. */
+/** Recorded traces as files: finds them, reads them and replays them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { type ReplayOptions, type Report, replayTexts, type Subject } from './runner.ts';

@@ -1,7 +1,7 @@
 /**
  * `npm run test:vectors -- [FOLDER]`: replays a folder of recorded traces, by default the project's
- * own, on the built package and prints steps and mismatches a subject. Exit 1 on a mismatch, or
- * when no step was replayed.
+ * own, on the built package and prints steps and mismatches for each subject. Exits with 1 on a
+ * mismatch, or when no step was replayed.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 /**
- * npm runs scripts in the package's folder and leaves the caller's own folder in INIT_CWD: both are
+ * npm runs scripts in the package's folder and puts the caller's own folder into INIT_CWD: both are
  * tried.
  */
 function locate(argument: string | undefined): string | undefined {

@@ -1,8 +1,8 @@
 /**
  * Replays recorded traces on the real classes and compares every step. It knows the format of the
- * files (README.md beside it) and nothing of any subject: what a step does is in subjects/. Nothing
- * can pass by being left out: a field that the recording observed and the replayer does not report,
- * an unknown op and an exception are all mismatches.
+ * files (README.md beside it) but no subject: those are in subjects/. Nothing passes by omission: a
+ * recorded field that the replayer does not report, an unknown op and an exception are all
+ * mismatches.
  *
  * It runs on every runtime (test/runtimes/): traces come as text; files.ts reads them where there
  * are files.
@@ -12,36 +12,33 @@ import { firstDifference, sameValue } from './same-value.ts';
 /** One line of a file after the first. Everything but `op` depends on the subject. */
 export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
 
-/** What a step showed, under the names that the file uses: `want`, `len`, `now`, … */
+/** The results of a step, under the names in the file: `want`, `len`, `now`, … */
 export type Observed = Record<string, unknown>;
 
 /**
- * One trace being replayed. The first step it gets is the `new` that began it (where the subject
- * has such a step).
+ * One trace during its replay. The first step is the `new` that began it (if the subject has such a
+ * step).
  */
 export interface Trace {
-  /**
-   * Why this step cannot be replayed, or undefined. Nothing after it in the trace is replayed
-   * either.
-   */
+  /** Why this step cannot be replayed, or undefined. The rest of the trace is skipped then. */
   skip?(step: Step): string | undefined;
   step(step: Step): Observed | Promise<Observed>;
-  /** The end of the trace: gives back what it holds. */
+  /** Frees what the trace holds. */
   end?(): void;
 }
 
 export interface Subject {
   /** The fields of a step that are results, not arguments. */
   readonly observes: readonly string[];
-  /** Begins a trace; `step` is its first step, which is then given to the trace too. */
+  /** Begins a trace; `step` is its first step, which is also passed to the trace. */
   begin(step: Step, options: ReplayOptions): Trace;
-  /** By default deep equality. */
+  /** Default: deep equality. */
   same?(field: string, want: unknown, got: unknown, trace: Trace): boolean;
 }
 
 /**
- * What the queues are given for a recorded key: the string itself, a request whose namespace is all
- * up to and with the first `/`, or an object behind a key function. All three must behave the same.
+ * The queue item for a recorded key: the string itself, a request whose namespace is everything up
+ * to and including the first `/`, or an object with a key function. All three must behave the same.
  */
 export type ItemForm = 'string' | 'request' | 'object';
 
@@ -75,8 +72,8 @@ export interface Report {
 }
 
 /**
- * Replays the texts of files, by the names that the report gives them. Subjects that are not in
- * `subjects` are counted as not covered.
+ * Replays the texts of files, by their names in the report. Subjects that are not in `subjects` are
+ * counted as not covered.
  */
 export async function replayTexts(
   files: Iterable<readonly [file: string, text: string]>,

@@ -1,9 +1,9 @@
-/** Equality of what was recorded and what was seen: JSON values, strictly, on any runtime. */
+/** Equality of recorded and replayed JSON values, strictly, on any runtime. */
 
 /**
- * Whether two JSON values are the same: numbers by Object.is, lists in order, objects by their own
- * keys in any order and by their prototype, so that an object of a class is not taken for a plain
- * one, and a field that is `undefined` is not taken for one that is missing.
+ * Whether two JSON values are the same: numbers by Object.is, lists in order, objects by own keys
+ * in any order and by prototype, so that an instance of a class differs from a plain object, and an
+ * undefined field from a missing one.
  */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
@@ -16,16 +16,10 @@ export function sameValue(a: unknown, b: unknown): boolean {
   );
 }
 
-/**
- * Values of more than this many characters are looked into, so that a message shows where a whole
- * scenario went another way.
- */
+/** Longer values are compared inside, so that a message names the difference. */
 const SHOWN = 120;
 
-/**
- * Where two values that are not the same differ first, by the names that lead there, as deep as it
- * takes to be short.
- */
+/** The first difference of two values, by its path, as deep as needed for a short message. */
 export function firstDifference(
   a: unknown,
   b: unknown,

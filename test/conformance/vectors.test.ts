@@ -1,6 +1,4 @@
-/**
- * The recorded traces of client-go, replayed on the sources; and proof that the replay can fail.
- */
+/** Replays the recorded traces of client-go on the sources, and shows that the replay can fail. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +19,7 @@ describe('the recorded traces', () => {
   let report: Report;
   beforeAll(async () => {
     report = await replayFolder(vectors, subjects);
-  }, 180_000); // seconds, or more than half a minute where the cores have other work
+  }, 180_000); // seconds, or more than half a minute on busy cores
 
   test.each([
     ['keys', 151],
@@ -50,13 +48,13 @@ describe('the recorded traces', () => {
     expect(report.subjects.filter((one) => one.covered && one.skipped > 0)).toEqual([]);
   });
 
-  test('every subject that was recorded is covered', () => {
+  test('every recorded subject is covered', () => {
     expect(report.subjects.filter((one) => !one.covered)).toEqual([]);
     expect(report.subjects.map((one) => one.subject)).toEqual([...subjects.keys()]);
   });
 
   test.each<ItemForm>(['request', 'object'])(
-    'queues and limiters agree when the keys come as a %s',
+    'queues and limiters agree with keys as a %s',
     async (form) => {
       const names = [
         'workqueue',
@@ -235,7 +233,7 @@ describe('the runner can fail', () => {
     expect(formatReport(report)).toContain(`${name}: ${path}:${mismatches[0]?.line}`);
   });
 
-  test('an op that no replayer knows is a mismatch', async () => {
+  test('an unknown op is a mismatch', async () => {
     const report = await corrupted(
       'seed-1/workqueue.jsonl',
       /"op":"len"/,
@@ -244,7 +242,7 @@ describe('the runner can fail', () => {
     expect(formatReport(report)).toMatch(/unknown op "explode"[\s\S]*FAILED/);
   });
 
-  test('a step that lacks an argument, a broken line and a limiter that does not exist are mismatches', async () => {
+  test('a missing argument, a broken line and an unknown limiter are mismatches', async () => {
     const header = (subject: string) =>
       JSON.stringify({ subject, seed: 1, source: 'test', config: {} });
     const replay = (...lines: string[]) => replayFile(lines.join('\n'), 'test', subjects);
@@ -260,7 +258,7 @@ describe('the runner can fail', () => {
     expect(limiter).toMatchObject({ ok: false, mismatches: 1, steps: 0 });
   });
 
-  test('of a misuse trace all is compared up to the first misuse, and the rest is counted as skipped', async () => {
+  test('a misuse trace is compared up to the first misuse; the rest is skipped', async () => {
     const trace = (misuse: boolean, len: number) =>
       [
         '{"subject":"workqueue","seed":1,"source":"test","config":{}}',
@@ -295,7 +293,7 @@ describe('the runner can fail', () => {
     expect(formatReport(report)).toContain('"blocked"');
   });
 
-  test('an empty folder, and one with uncovered subjects alone, do not pass', async () => {
+  test('an empty folder, and one with only uncovered subjects, fail', async () => {
     expect(vectorFiles(folder)).toEqual([]);
     const empty = await replayFolder(folder, subjects);
     expect(empty).toMatchObject({ ok: false, steps: 0 });
@@ -310,7 +308,7 @@ describe('the runner can fail', () => {
     expect(formatReport(uncovered)).toMatch(/shards +not yet covered/);
   });
 
-  test('delays agree exactly below 2^52 ns, to a double above, and within a microsecond with a bucket', () => {
+  test("delays agree exactly below 2^52 ns, and within a bucket's microsecond", () => {
     expect(sameDelay('5000000', 5, 0)).toBe(true);
     expect(sameDelay('5000001', 5, 0)).toBe(false);
     expect(sameDelay('4503599627370495', 4503599627.370495, 0)).toBe(true);
@@ -324,7 +322,7 @@ describe('the runner can fail', () => {
   });
 });
 
-test('equal are JSON values alone that differ in nothing', () => {
+test('only JSON values without any difference are equal', () => {
   const value = () => ({ a: [1, { b: null }], '': 'x' });
   expect(sameValue(value(), { '': 'x', a: [1, { b: null }] })).toBe(true);
   for (const other of [
@@ -347,7 +345,7 @@ test('equal are JSON values alone that differ in nothing', () => {
   ]);
 });
 
-test('of values that differ a message shows the place, as deep as it takes to be short', () => {
+test('the message about different values has a short path to the difference', () => {
   const scenario = (rv: string): unknown => ({
     list: [{ name: 'x'.repeat(200) }, { name: 'y', rv }],
     synced: true,
@@ -374,7 +372,7 @@ describe('the command line', () => {
     });
   }
 
-  test('exit 0 when all agree, 1 on a mismatch, on no step, on no folder and on an unknown flag', async () => {
+  test('exits with 0 when all agree, and with 1 on a mismatch or a bad argument', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'capstan-run-'));
     try {
       const none = await run(folder);

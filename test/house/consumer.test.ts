@@ -9,12 +9,16 @@ import { root, typeErrors } from '../helpers/type-errors.ts';
 
 const BROWSER = { lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] };
 
+const namesProgram = (entry: string): string =>
+  `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
+
 const CORE = `
 import { type Resource, SharedIndexInformer, fetchTransport, ListWatch } from 'capstan/cache';
 import { createController } from 'capstan/controller';
 import { FakeClock, RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
 
-const queue = new RateLimitingQueue<Request>(undefined, { key: requestKey, clock: new FakeClock() });
+const clock = new FakeClock();
+const queue = new RateLimitingQueue<Request>(undefined, { key: requestKey, clock });
 queue.add({ namespace: 'default', name: 'web' });
 
 interface Pod { metadata: { name: string }; spec: { nodeName: string } }
@@ -22,14 +26,16 @@ declare const pods: Resource<Pod, 'byNode'>;
 const transport = fetchTransport('http://localhost:8001');
 const informer = new SharedIndexInformer(new ListWatch(transport, pods));
 export const found: Pod[] = informer.getIndexer().byIndex('byNode', 'node-1');
-export const controller = createController({ transport, for: pods, reconcile: () => ({ requeueAfter: 1000 }) });
+const reconcile = () => ({ requeueAfter: 1000 });
+export const controller = createController({ transport, for: pods, reconcile });
 `;
 
 // A remark that a parameter is internal had removed the member from the declarations: `new
 // Indexer(keyFunc, indexers)` was an error, and so was an Indexer in place of a store. All other
 // tests compile against the sources and did not see it.
 const STORE = `
-import { Indexer, type IndexSpec, ListWatch, metaNamespaceKeyFunc, Reflector, type ReflectorStore, type Resource } from 'capstan/cache';
+import { Indexer, ListWatch, metaNamespaceKeyFunc, Reflector } from 'capstan/cache';
+import type { IndexSpec, ReflectorStore, Resource } from 'capstan/cache';
 
 interface Pod { metadata: { name: string; namespace: string }; spec: { nodeName: string } }
 const indexers: Record<'byNode', IndexSpec<Pod>> = { byNode: 'spec.nodeName' };
@@ -46,12 +52,18 @@ const APPLY = `
 import type { Resource } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 
-interface Deployment { metadata: { name: string; labels?: Record<string, string> }; spec: { replicas: number; selector: object; template: { spec: { containers: { name: string; image: string }[] } } } }
+interface PodSpec { containers: { name: string; image: string }[] }
+interface Deployment {
+  metadata: { name: string; labels?: Record<string, string> };
+  spec: { replicas: number; selector: object; template: { spec: PodSpec } };
+}
 declare const client: Client;
 declare const deployments: Resource<Deployment, never>;
 const metadata = { name: 'a' };
-export const replicas = client.apply(deployments, { metadata, spec: { replicas: 3 } }, { fieldOwner: 'me' });
-export const image = client.apply(deployments, { metadata, spec: { template: { spec: { containers: [{ name: 'a', image: 'b' }] } } } });
+const three = { metadata, spec: { replicas: 3 } };
+export const replicas = client.apply(deployments, three, { fieldOwner: 'me' });
+const template = { spec: { containers: [{ name: 'a', image: 'b' }] } };
+export const image = client.apply(deployments, { metadata, spec: { template } });
 // @ts-expect-error a member that there is not
 export const wrong = client.apply(deployments, { metadata, spec: { replica: 3 } });
 // @ts-expect-error a value that is none
@@ -63,7 +75,8 @@ export const text = client.apply(deployments, { metadata, spec: { replicas: '3' 
  * distinguishes from an omitted one.
  */
 const CONDITIONS = `
-import { type Condition, findStatusCondition, isStatusConditionTrue, type ObjectMeta, setStatusCondition } from 'capstan/client';
+import { findStatusCondition, isStatusConditionTrue, setStatusCondition } from 'capstan/client';
+import type { Condition, ObjectMeta } from 'capstan/client';
 import { z } from 'zod';
 
 const Status = z.object({
@@ -78,10 +91,16 @@ const Status = z.object({
 });
 declare const status: z.infer<typeof Status>;
 declare const metadata: ObjectMeta;
-const ready = { type: 'Ready', status: 'True', reason: 'Done', message: '', observedGeneration: metadata.generation } as const;
-export const next: z.infer<typeof Status> = { conditions: setStatusCondition(status.conditions, ready) };
-export const first: Condition[] = setStatusCondition(undefined, { ...ready, lastTransitionTime: undefined });
-export const known = [isStatusConditionTrue(status.conditions, 'Ready'), findStatusCondition(status.conditions, 'Ready')?.reason];
+const observedGeneration = metadata.generation;
+const ready = {
+  type: 'Ready', status: 'True', reason: 'Done', message: '', observedGeneration,
+} as const;
+const conditions = setStatusCondition(status.conditions, ready);
+export const next: z.infer<typeof Status> = { conditions };
+const undated = { ...ready, lastTransitionTime: undefined };
+export const first: Condition[] = setStatusCondition(undefined, undated);
+export const isReady = isStatusConditionTrue(status.conditions, 'Ready');
+export const reason = findStatusCondition(status.conditions, 'Ready')?.reason;
 // @ts-expect-error a status that there is not
 export const wrong = setStatusCondition(status.conditions, { ...ready, status: 'Yes' });
 `;
@@ -91,7 +110,8 @@ export const wrong = setStatusCondition(status.conditions, { ...ready, status: '
  * compiled, and the project of `capstan init` did not.
  */
 const PASSED_ON = `
-import { ListWatch, newSharedInformerFactory, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
+import { ListWatch, newSharedInformerFactory, SharedIndexInformer, watch } from 'capstan/cache';
+import type { Resource, Transport } from 'capstan/cache';
 import { type Client, type ObjectMeta } from 'capstan/client';
 import { createController } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
@@ -101,10 +121,11 @@ interface Pod { metadata: ObjectMeta }
 declare const pods: Resource<Pod, never>;
 declare const transport: Transport;
 declare const client: Client;
-export function all(object: Pod, given: { signal?: AbortSignal; namespace?: string; limit?: number }) {
-  const { signal, namespace, limit } = given;
+interface Given { signal?: AbortSignal; namespace?: string; limit?: number }
+export function all(object: Pod, { signal, namespace, limit }: Given) {
   const { name, generation } = object.metadata;
-  const informer = new SharedIndexInformer(new ListWatch(transport, pods, { namespace }), { resyncPeriod: limit });
+  const listWatch = new ListWatch(transport, pods, { namespace });
+  const informer = new SharedIndexInformer(listWatch, { resyncPeriod: limit });
   void informer.run({ signal });
   void client.list(pods, { namespace, limit, signal });
   newSharedInformerFactory(transport, { maxBytes: limit, whenFull: undefined });
@@ -113,7 +134,8 @@ export function all(object: Pod, given: { signal?: AbortSignal; namespace?: stri
   void new WorkQueue<string>({ name: namespace }).shutDownWithDrain({ signal });
   const reconcile = () => ({ requeueAfter: limit });
   void newManager({ transport, gracefulShutdownTimeout: limit }).start({ signal });
-  void createController({ transport, for: pods, maxConcurrentReconciles: limit, reconcile }).run({ signal });
+  const options = { transport, for: pods, maxConcurrentReconciles: limit, reconcile };
+  void createController(options).run({ signal });
   return watch(transport, pods, { namespace, signal });
 }
 `;
@@ -130,7 +152,9 @@ declare const listWatch: ListWatch<object>;
 // @ts-expect-error for the package alone, as are the types of what it takes
 export const page = listWatch.list;
 export const seen = { ...listWatch };
-export const indexerArguments = (...[keyFunc, indexers, bytes]: ConstructorParameters<typeof Indexer>) => ({ keyFunc, indexers, bytes });
+type Arguments = ConstructorParameters<typeof Indexer>;
+export const indexerArguments = (...[keyFunc, indexers, bytes]: Arguments) =>
+  ({ keyFunc, indexers, bytes });
 export const { withOptions } = null as unknown as ReturnType<typeof newControllerManagedBy>;
 `;
 
@@ -145,7 +169,8 @@ export const transport = httpTransport('http://localhost:8001');
 `,
   manager: `
 import type { ControllerManager } from 'capstan/manager';
-export const parts = ({ cache, client, transport }: ControllerManager) => ({ cache, client, transport });
+export const parts = ({ cache, client, transport }: ControllerManager) =>
+  ({ cache, client, transport });
 `,
   testing: `
 import type { ApiServer } from 'capstan/testing';
@@ -210,7 +235,7 @@ describe('the declarations of the package', () => {
   it.each(['cache', 'client', 'controller', 'leaderelection', 'workqueue'])(
     'compile alone: capstan/%s',
     (entry) => {
-      const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
+      const program = namesProgram(entry);
       expect(typeErrors(`alone-${entry}`, program, BROWSER)).toBe('');
     },
   );
@@ -228,7 +253,7 @@ describe('the declarations of the package', () => {
     'testing',
     'workqueue',
   ])('compile on Node without the types of the DOM: capstan/%s', (entry) => {
-    const program = `import * as all from 'capstan/${entry}';\nexport const names = Object.keys(all);\n`;
+    const program = namesProgram(entry);
     expect(typeErrors(`node-${entry}`, program, { types: ['node'] })).toBe('');
   });
 
@@ -280,7 +305,9 @@ initCore({ module: new WebAssembly.Module(new Uint8Array()) });
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';
 import { KubeConfig } from '@kubernetes/client-node';
-export const transports = [kubeConfigTransport(new KubeConfig()), httpTransport('http://localhost:8001')];
+export const transports = [
+  kubeConfigTransport(new KubeConfig()), httpTransport('http://localhost:8001'),
+];
 export const server: Promise<ApiServer> = ApiServer.start({ port: 0 });
 `;
     expect(typeErrors('node', program, { types: ['node'], skipLibCheck: true })).toBe('');

@@ -1,6 +1,6 @@
 /**
- * Chromium without a window: a page is served to it, and what the page posts to /report is the
- * answer; what it posts to /begun, it does next.
+ * Headless Chromium: serves a page; what the page posts to /report is the result, and to /begun the
+ * current test.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -9,15 +9,15 @@ import { extname, join, normalize } from 'node:path';
 import { launch, within } from './launch.ts';
 
 export interface Site {
-  /** Files that are served. */
+  /** The served files. */
   readonly folder: string;
   /** The page at `/`. */
   readonly html: string;
-  /** Of every answer. */
+  /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** One file that is answered with headers of its own. */
+  /** One file that is answered with its own headers. */
   readonly special?: { readonly path: string; readonly headers: Readonly<Record<string, string>> };
-  /** Behind the address of the page. */
+  /** Handles other requests of the page. */
   readonly query?: Readonly<Record<string, string>>;
 }
 
@@ -64,7 +64,7 @@ function answer(
   }
 }
 
-/** Opens the site in a new browser with a new profile, and resolves with what the page posts. */
+/** Opens the site in a new browser with a new profile, and resolves with the posted report. */
 export async function inBrowser(chromium: string, site: Site, limitMs: number): Promise<string> {
   let reported: (body: string) => void = () => {};
   const report = new Promise<string>((resolve) => {

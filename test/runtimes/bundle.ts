@@ -1,9 +1,8 @@
 /**
- * Makes what the runtimes run: the package as users get it (packed, and installed from the tarball
- * into a folder of its own), and beside it the suites, in which every name of the package means
- * that installed one. The suites of processes and pages leave the package outside, so that the
- * runtime's own resolution of `exports` and `imports` is what is tested; the worker's is bundled
- * under the `workerd` condition, as deploying tools do it.
+ * Builds what the runtimes run: the package as users get it (packed, and installed from the tarball
+ * into a folder), and the suites, which import that installed package. The suites of processes and
+ * pages do not bundle the package, so that the runtime's own resolution of `exports` and `imports`
+ * is tested; the worker's is bundled under the `workerd` condition, as deployment tools do.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
@@ -24,9 +23,9 @@ export interface Project {
 }
 
 /**
- * Packs the package and installs the tarball, as a user would; nothing is asked of a registry. The
- * folder is nowhere below the repository: a runtime that looks at the configuration of the folders
- * above (Bun does) must not find ours, whose paths mean the sources.
+ * Packs the package and installs the tarball, without a registry. The folder is not below the
+ * repository: a runtime that reads the configuration of parent folders (Bun does) must not find
+ * ours, whose paths lead to the sources.
  */
 export function installPackage(): Project {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-runtimes-')));
@@ -43,7 +42,7 @@ export function installPackage(): Project {
   return { folder, installed: join(folder, 'node_modules/capstan') };
 }
 
-/** The module `capstan-test:given`: the cases and the traces that are there. */
+/** The module `capstan-test:given`: all cases and traces. */
 function given(): Plugin {
   const files = (pattern: string): string[] => globSync(pattern, { cwd: root }).sort();
   return {
@@ -74,14 +73,14 @@ function given(): Plugin {
   };
 }
 
-/** Names of the package and paths into its sources: all mean the installed one. */
+/** Names of the package and paths into its sources all resolve to the installed one. */
 function installedPackage({ folder, installed }: Project, inside: boolean): Plugin {
   return {
     name: 'installed-package',
     setup(build) {
       build.onResolve({ filter: /^capstan\// }, ({ path, kind, pluginData }) => {
         if (!inside) return { path, external: true };
-        if (pluginData === installed) return undefined; // asked below
+        if (pluginData === installed) return undefined; // resolved below
         return build.resolve(path, { resolveDir: folder, kind, pluginData: installed });
       });
       build.onResolve({ filter: /^\.\.?\// }, ({ path, resolveDir }) => {
@@ -98,8 +97,8 @@ function installedPackage({ folder, installed }: Project, inside: boolean): Plug
 export type Host = 'process' | 'page' | 'worker' | 'csp';
 
 /**
- * Bundles a program of hosts/ into the project; the cases' test runner is the shim. Fails where one
- * needs a module of Node's.
+ * Bundles a program of hosts/ into the project, with the shim as the cases' test runner. Fails if
+ * one needs a Node module.
  */
 export async function bundleHost(project: Project, host: Host, seed: string): Promise<string> {
   const outfile = join(project.folder, `${host}.js`);
@@ -116,7 +115,7 @@ export async function bundleHost(project: Project, host: Host, seed: string): Pr
     loader: { '.jsonl': 'text' },
     alias: { vitest: join(root, 'test/runtimes/shim/index.ts') },
     define: { 'process.env.CAPSTAN_SEED': JSON.stringify(seed) },
-    // not ours: its paths mean the sources
+    // not ours: its paths lead to the sources
     tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
     plugins: [given(), installedPackage(project, inside)],
     logLevel: 'error',

@@ -1,7 +1,7 @@
 /**
- * Informers over fetch, on every runtime: list, watch, and what happens to connections on the way.
- * Each case ends with the cache equal to what the server has. Faults are real ones of a server in
- * another process; what a runtime's fetch cannot tell apart is asserted to be so.
+ * Informers over fetch, on every runtime: list, watch, and faults of connections. Each case ends
+ * with the cache equal to the server's objects. Faults are real ones of a server in another
+ * process; faults that a runtime's fetch cannot distinguish are asserted to be so.
  */
 import { fetchTransport, TransportError } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -29,7 +29,7 @@ export function informerCases(claims: ClusterClaims): void {
       for (const watched of open.splice(0)) await watched.stop();
     });
 
-    test('list, then watch: each event in order, and the indices follow', async () => {
+    test('list, then watch: each event in order, and the indices are updated', async () => {
       const watched = await (await begin({ names: ['a', 'b'] })).synced();
       const { server, informer, told } = watched;
       expect(told).toEqual(['initial a', 'initial b']);
@@ -43,7 +43,7 @@ export function informerCases(claims: ClusterClaims): void {
       expect(server.count('list')).toBe(1);
     });
 
-    test('a list of 200 objects and text beyond ASCII arrive whole', async () => {
+    test('a list of 200 objects and text beyond ASCII arrive complete', async () => {
       const text = 'é – 漢字 🐚 \u2028 "\\"';
       const server = await CaseServer.start(claims);
       for (let i = 0; i < 200; i++) await server.create(`object-${i}`, { text: text.repeat(50) });
@@ -60,7 +60,7 @@ export function informerCases(claims: ClusterClaims): void {
       expect([...texts]).toEqual([text.repeat(50)]);
     });
 
-    test('connections that are dropped under writes cost no list and no event', async () => {
+    test('connections that are dropped during writes cost no list and no event', async () => {
       const watched = await (await begin()).synced();
       const { server, told } = watched;
       for (let i = 0; i < 10; i++) {
@@ -79,7 +79,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('a connection that is cut within an event applies none of it, and the watch resumes', async () => {
+    test('a connection that is cut within an event applies none of it', async () => {
       for (const afterBytes of [0, 1, 60, 150]) {
         const watched = await (await begin({ names: ['a'] })).synced();
         const { server, told } = watched;
@@ -97,7 +97,7 @@ export function informerCases(claims: ClusterClaims): void {
       }
     });
 
-    test('a connection that is reset before the answer is tried again, for a list and for a watch', async () => {
+    test('a connection that is reset before the answer is retried', async () => {
       const server = await CaseServer.start(claims);
       await server.create('a');
       for (const verb of ['list', 'watch'] as const) {
@@ -109,13 +109,13 @@ export function informerCases(claims: ClusterClaims): void {
       const watched = new Watched(server);
       open.push(watched);
       await watched.synced();
-      // some hosts try again by themselves: how often the informer does is theirs to say
+      // some hosts retry themselves: how often the informer does depends on them
       await server.create('b');
       await until('an event', () => watched.told.includes('add b'));
       await watched.equal();
     });
 
-    test('a server that is away for a while is asked again until it is back', async () => {
+    test('a server that is down for a while is retried until it is back', async () => {
       const watched = await (await begin({ names: ['a'] })).synced();
       await watched.drop(() => watched.server.call({ do: 'inject', fault: { do: 'refuse' } }));
       await watched.watches(3);
@@ -126,7 +126,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('a version that is too old leads to one list, and what was deleted meanwhile to one tombstone', async () => {
+    test('an expired version leads to one list, and one tombstone per deletion', async () => {
       const watched = await (await begin({ names: ['a', 'b'] })).synced();
       const { server, told } = watched;
       await server.call({ do: 'inject', fault: { verb: 'watch', do: 'reset' } });
@@ -143,7 +143,7 @@ export function informerCases(claims: ClusterClaims): void {
       await until('an event', () => told.includes('add c'));
     });
 
-    test('garbage in a watch and in a list is told, and repaired by a list', async () => {
+    test('garbage in a watch and in a list is reported, and repaired by a list', async () => {
       const watched = await (await begin({ names: ['a'] })).synced();
       const { server, told, errors } = watched;
       await server.call({
@@ -170,10 +170,10 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('bookmarks move the version on, without an event', async () => {
+    test('bookmarks advance the version without an event', async () => {
       const watched = await (await begin({ bookmarkInterval: 50, names: ['a'] })).synced();
       const { server, informer, told } = watched;
-      // Another resource moves the version of them all.
+      // Another resource advances the version of all.
       const secret = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
       const { body } = await fetchTransport(server.url).request({
         method: 'POST',
@@ -190,7 +190,7 @@ export function informerCases(claims: ClusterClaims): void {
       expect(server.requests).toEqual(['list', 'watch']);
     });
 
-    test('throttling is waited out: no list, and never without a pause', async () => {
+    test('throttling is waited out without a list, and never without a pause', async () => {
       const watched = await (await begin({ names: ['a'] })).synced();
       const { server, told } = watched;
       await server.call({
@@ -210,7 +210,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('errors of the server are asked again: 500, 403 and 404 on lists and watches', async () => {
+    test('errors of the server are retried: 500, 403 and 404', async () => {
       const server = await CaseServer.start(claims);
       for (const status of [500, 403, 404]) {
         for (const verb of ['list', 'watch'] as const) {
@@ -232,8 +232,8 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('a watch that falls silent is given up after idleTimeout, and nothing is lost', async () => {
-      // less than the 10 s after which a new watch without a byte has the version asked for
+    test('a silent watch is given up after idleTimeout, and nothing is lost', async () => {
+      // less than the 10 s after which a new watch without a byte is checked
       const watched = await (await begin({ idleTimeout: 8_000, names: ['a'] })).synced();
       const { server, told, errors } = watched;
       await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'stall' } });
@@ -247,7 +247,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('the first objects as a stream: then events on the same connection, and it resumes as any watch does', async () => {
+    test('the initial objects as a stream: then events on the same connection', async () => {
       const watched = await (await begin({ names: ['a', 'b'], watchList: true })).synced();
       const { server, told } = watched;
       expect(told).toEqual(['initial a', 'initial b']);
@@ -261,7 +261,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('a stream of first objects that is cut begins anew, and nobody is told of an object twice', async () => {
+    test('a stream of initial objects that is cut begins again', async () => {
       const names = ['a', 'b', 'c'];
       const server = await CaseServer.start(claims);
       for (const name of names) await server.create(name);
@@ -278,7 +278,7 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.equal();
     });
 
-    test('a stream of first objects in many gzip members, whatever fetch makes of it, ends in a cache that is whole', async () => {
+    test('a gzip stream of initial objects leads to a complete cache', async () => {
       const watched = await begin({
         names: ['a', 'b', 'c'],
         watchList: true,
@@ -293,8 +293,8 @@ export function informerCases(claims: ClusterClaims): void {
     });
 
     // Story: kube-apiserver compresses watches from 1.37 on, a gzip member for each flush, and
-    // pages cannot ask it not to.
-    test('a watch in many gzip members loses nothing in the end', async () => {
+    // pages cannot disable it.
+    test('a watch in many gzip members loses nothing', async () => {
       const watched = await (
         await begin({ compressed: true, idleTimeout: 20_000, names: ['a'] })
       ).synced();
@@ -312,16 +312,19 @@ export function informerCases(claims: ClusterClaims): void {
         case 'all': // as if nothing were compressed
           expect(asked).toEqual({ lists: false, watches: false, errors: false });
           return;
-        case 'first': // the rest is lost until silence or the server ends the watch, and it resumes from the last version, when the server has said that it has that
+        // the rest is lost until silence or the server ends the watch; then it resumes from the
+        // last version
+        case 'first':
           expect(asked).toEqual({ lists: true, watches: true, errors: false });
           return;
-        case 'none': // the bytes come as they are: no JSON, which is told, and repaired by lists
+        // the bytes arrive compressed: no JSON, which is reported, and repaired by lists
+        case 'none':
           expect(asked).toMatchObject({ lists: true, errors: true });
           expect(errors[0]).toMatchObject({ code: 'DECODE' });
       }
     });
 
-    test('a refused connection and one that is reset before the answer are what this fetch can tell', async () => {
+    test('a refused connection and a reset one are what this fetch can tell', async () => {
       const { server } = await (await begin()).synced();
       const kind = async (): Promise<string> => {
         const error: unknown = await fetchTransport(server.url)

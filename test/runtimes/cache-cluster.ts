@@ -1,7 +1,4 @@
-/**
- * The side of the suite: a server of its own for each case, an informer on it over fetch, and time
- * that runs fast.
- */
+/** The suite's side: a server for each case, an informer on it over fetch, and accelerated time. */
 import {
   DeletedFinalStateUnknown,
   defineResource,
@@ -32,7 +29,7 @@ export const ConfigMaps = defineResource<ConfigMap>()({
   indexers: { byColour: 'data.colour' },
 });
 
-/** How many seconds of the informer pass in a second of the host. */
+/** The seconds of the informer in a second of the host. */
 const SPEED = 20;
 
 /** Back-off of seconds would make a suite of minutes. */
@@ -42,13 +39,10 @@ export const fastClock: Clock = {
   clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
 };
 
-/** Of the host's milliseconds; for a case that takes tens of them, on a busy machine. */
+/** In milliseconds of the host, for a case that takes tens of them, on a busy machine. */
 const PATIENCE = 20_000;
 
-/**
- * Resolves when `done` says true. It is asked again and again, as an informer is changed by bytes
- * that come when they come.
- */
+/** Resolves when `done` returns true. It polls, because bytes change an informer at any time. */
 export async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE;
   while (!(await done())) {
@@ -61,9 +55,9 @@ const OBJECTS = '/api/v1/namespaces/default/configmaps';
 
 export class CaseServer {
   readonly url: string;
-  /** Of the informer, in order. A watch that asks for all objects first is a list. */
+  /** The informer's requests in order. A watch that asks for all objects first is a list. */
   readonly requests: ('list' | 'watch')[] = [];
-  /** Watches that the server has agreed to. */
+  /** Watches that the server has accepted. */
   opened = 0;
   readonly #control: string;
   readonly #writer: Transport;
@@ -88,7 +82,7 @@ export class CaseServer {
     if (!answer.ok) throw new Error(`${what.do}: ${answer.status} ${await answer.text()}`);
   }
 
-  /** What the informer asks, counted. */
+  /** Counts the requests of the informer. */
   transport(): Transport {
     const inner = fetchTransport(this.url);
     return {
@@ -102,7 +96,7 @@ export class CaseServer {
     };
   }
 
-  /** How many requests of a verb the informer has sent. */
+  /** The informer's requests of a verb. */
   count(verb: 'list' | 'watch'): number {
     return this.requests.filter((one) => one === verb).length;
   }
@@ -119,7 +113,7 @@ export class CaseServer {
     return this.#write('DELETE', `${OBJECTS}/${name}`);
   }
 
-  /** Name and version of every object, as the server says now. */
+  /** Name and resourceVersion of every object on the server. */
   async truth(): Promise<string[]> {
     const { items } = JSON.parse(await this.#ask('GET', OBJECTS)) as { items: ConfigMap[] };
     return items.map(nameAndVersion).sort();
@@ -146,17 +140,17 @@ const nameAndVersion = ({ metadata }: ConfigMap): string =>
 
 export interface WatchedOptions {
   readonly idleTimeout?: number;
-  /** The first objects come as a stream. */
+  /** The initial objects come as a stream. */
   readonly watchList?: boolean;
 }
 
-/** An informer that runs, and what its handler was told. */
+/** A running informer, and the calls of its handler. */
 export class Watched {
   readonly server: CaseServer;
   readonly informer: SharedIndexInformer<ConfigMap, 'byColour'>;
   /** `add a`, `update a`, `delete a`, `tombstone a`. */
   readonly told: string[] = [];
-  /** What made it list again; lost connections that it resumed are left out. */
+  /** The reasons of its relists; lost connections that it resumed are left out. */
   readonly errors: unknown[] = [];
   readonly #handler: Registration;
   readonly #running: Promise<void>;
@@ -193,9 +187,8 @@ export class Watched {
   }
 
   /**
-   * Synced, and the watch is open: what is written and injected from now on meets it. The handler
-   * has been told of the whole list, which on a busy machine takes more turns of the loop than
-   * filling the cache.
+   * Synced, and the watch is open, so that later writes and faults meet it. The handler has had the
+   * whole list, which on a busy machine takes more turns of the loop than filling the cache.
    */
   async synced(): Promise<this> {
     await until('the handler is synced', () => this.#handler.hasSynced() && this.server.opened > 0);
@@ -206,7 +199,7 @@ export class Watched {
     return this.informer.getIndexer().list().map(nameAndVersion).sort();
   }
 
-  /** Ends when the cache equals what the server has; nothing is written meanwhile. */
+  /** Resolves when the cache equals the server's objects; nothing is written meanwhile. */
   async equal(): Promise<void> {
     const truth = await this.server.truth();
     await until(
@@ -216,14 +209,14 @@ export class Watched {
     expect(this.held()).toEqual(truth);
   }
 
-  /** Ends when that many watches have been asked for. */
+  /** Resolves after that many watch requests. */
   async watches(n: number): Promise<void> {
     await until(`${n} watches`, () => this.server.count('watch') >= n);
   }
 
   /**
-   * Cuts the watch that runs, when it has lived for more than a second of the informer's: one that
-   * ends sooner makes it list.
+   * Cuts the running watch, when it has lived for more than a second of the informer's: one that
+   * ends sooner causes a list.
    */
   async drop(
     how: () => Promise<void> = () => this.server.call({ do: 'dropConnections' }),

@@ -1,6 +1,6 @@
 /**
- * The portable cases of the cache, here on this Node; `npm run test:runtimes` runs them on all
- * others.
+ * The portable cases of the cache on this Node; `npm run test:runtimes` runs them on all other
+ * runtimes.
  */
 import { afterAll } from 'vitest';
 import { informerCases } from './cache-cases.ts';

@@ -1,7 +1,7 @@
 /**
- * How the package reaches a program: through a bundler, through `require()`, under a
- * Content-Security-Policy, from JSR. Each check works on the package as it was packed and
- * installed, and answers results like a suite of cases.
+ * How a program gets the package: through a bundler, `require()`, under a Content-Security-Policy,
+ * from JSR. Each check uses the package as packed and installed, and reports results like a suite
+ * of cases.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ const LIMIT_MS = 60_000;
 
 export interface Tools {
   readonly project: Project;
-  /** Where the bundlers are installed. */
+  /** The folder of the installed bundlers. */
   readonly modules: string;
-  /** Paths of the runtimes that are there, by name. */
+  /** Paths of the available runtimes, by name. */
   readonly runtimes: ReadonlyMap<string, string>;
 }
 
@@ -27,7 +27,7 @@ type Steps = (
   skip: (title: string, why: string) => void,
 ) => Promise<void>;
 
-/** Runs steps one after the other; one that fails does not stop the others. */
+/** Runs steps in order; a failed one does not stop the others. */
 export async function resultsOf(steps: Steps): Promise<Result[]> {
   const results: Result[] = [];
   await steps(
@@ -51,7 +51,7 @@ export async function resultsOf(steps: Steps): Promise<Result[]> {
   return results;
 }
 
-/** The output of a program that must end with 0. */
+/** The output of a program that must exit with 0. */
 export async function outputOf(program: Program): Promise<string> {
   let output = '';
   const running = launch(program, (line) => {
@@ -76,12 +76,13 @@ function expectSame(got: string, want: string): void {
 const EXPECTED = 'web,db|default/web|INVALID_ARGUMENT';
 
 /**
- * A program of a user, on the queue, the cache and the errors; in a page it posts what it prints
- * elsewhere.
+ * A user's program with the queue, the cache and the errors; a page posts its output instead of
+ * printing it.
  */
 const USER = `
 import { Indexer, metaNamespaceKeyFunc } from 'capstan/cache';
-import { ItemExponentialFailureRateLimiter, RateLimitingQueue, requestKey, WorkQueue } from 'capstan/workqueue';
+import { ItemExponentialFailureRateLimiter, RateLimitingQueue } from 'capstan/workqueue';
+import { requestKey, WorkQueue } from 'capstan/workqueue';
 
 const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(1, 10));
 queue.add('web');
@@ -178,7 +179,7 @@ const bundlePage = (folder: string, script: string, headers: Site['headers'] = {
   headers,
 });
 
-/** Bundles of Vite, webpack and esbuild do the same in Node and in a page, and make no noise. */
+/** Bundles of Vite, webpack and esbuild do the same in Node and in a page, without warnings. */
 export function checkBundles({ project, modules, runtimes }: Tools): Promise<Result[]> {
   const { folder } = project;
   writeFileSync(join(folder, 'user.js'), USER);
@@ -206,13 +207,15 @@ export function checkBundles({ project, modules, runtimes }: Tools): Promise<Res
 const COMMON_JS = `
 const { WorkQueue } = require('capstan/workqueue');
 const { WorkQueue: again } = require('capstan');
-for (const folder of ['cache', 'client', 'leaderelection', 'controller', 'manager', 'client-node', 'testing']) require('capstan/' + folder);
+const folders = ['cache', 'client', 'leaderelection', 'controller', 'manager', 'client-node'];
+for (const folder of [...folders, 'testing']) require('capstan/' + folder);
 const queue = new WorkQueue();
 queue.add('web');
-import('capstan').then((esm) => console.log(queue.tryGet(), again === WorkQueue, esm.WorkQueue === WorkQueue));
+import('capstan').then((esm) =>
+  console.log(queue.tryGet(), again === WorkQueue, esm.WorkQueue === WorkQueue));
 `;
 
-/** `require()` gives the very classes that `import` gives, on every Node that is supported. */
+/** `require()` returns the same classes as `import`, on every supported Node. */
 export function checkRequire({ project: { folder }, runtimes }: Tools): Promise<Result[]> {
   writeFileSync(join(folder, 'user.cjs'), COMMON_JS);
   return resultsOf(async (run, skip) => {
@@ -236,8 +239,8 @@ const WORKER = `fetch('/node_modules/capstan/dist/wasm/core.wasm')
 `;
 
 /**
- * A strict policy: with 'wasm-unsafe-eval' all works; without it the error says so, and a module of
- * somebody else's helps.
+ * A strict policy: with 'wasm-unsafe-eval' all works; without it the error says so, and a module
+ * compiled elsewhere helps.
  */
 export function checkPolicy({ project: { folder }, runtimes }: Tools): Promise<Result[]> {
   const chromium = runtimes.get('chromium');

@@ -1,10 +1,10 @@
-/** What a suite asks of cluster.ts, and what it is told. Plain JSON. */
+/** The requests of a suite to cluster.ts, and the answers. Plain JSON. */
 import type { Fault } from 'capstan/testing';
 
 export interface ServerOptions {
   readonly bookmarkInterval?: number;
   readonly historySize?: number;
-  /** Watches come compressed, in many gzip members, although nobody asked for it. */
+  /** Watches are compressed, in many gzip members, although not requested. */
   readonly compressed?: boolean;
 }
 

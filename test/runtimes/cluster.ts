@@ -1,8 +1,7 @@
 /**
  * Embedded API servers for suites that run elsewhere: a small HTTP service starts them, injects
- * their faults and stops them on request. Processes reach a server by its own address; a page
- * cannot, as it allows no other origin, so it goes through a proxy that passes every byte, cut and
- * refusal on as they come.
+ * faults and stops them on request. Processes use a server's own address; a page cannot reach
+ * another origin, so it uses a proxy that passes every byte, cut and refusal on.
  */
 import { once } from 'node:events';
 import {
@@ -26,7 +25,7 @@ const OPEN_TO_PAGES = {
 interface Running {
   readonly server: ApiServer;
   readonly faults: (() => void)[];
-  /** Watches are compressed, a gzip member for each chunk, whatever was asked for. */
+  /** Watches are compressed, a gzip member for each chunk, whatever was requested. */
   compressed: boolean;
 }
 
@@ -107,7 +106,7 @@ async function call({ server, faults }: Running, what: ServerCall): Promise<void
   }
 }
 
-/** A port that was closed is open a turn or two after its fault was taken back. */
+/** A closed port is open a turn or two after its fault has ended. */
 async function listening(server: ApiServer): Promise<void> {
   while (!(await fetch(`${server.url}/version`).catch(() => undefined)))
     await new Promise(setImmediate);

@@ -1,7 +1,7 @@
 /**
- * Controllers, clients and elections over fetch, on every runtime: what is there and what comes is
- * reconciled with its causes, failures are tried again, clients read what they wrote, and one
- * candidate leads at a time. Each case has a server of its own, in another process.
+ * Controllers, clients and elections over fetch, on every runtime: existing and new objects are
+ * reconciled with their causes, failures are retried, clients read their writes, and one candidate
+ * leads at a time. Each case has its own server, in another process.
  */
 import { defineResource, fetchTransport, newSharedInformerFactory } from 'capstan/cache';
 import {
@@ -43,14 +43,11 @@ const mapOf = (name: string, data?: Record<string, string>): ConfigMap => ({
   ...(data === undefined ? {} : { data }),
 });
 
-/**
- * For failures that a case means to have. The package's silent one would pass them on to the error
- * handler.
- */
+/** For expected failures. The package's silent logger would pass them to the error handler. */
 const quiet: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export function controllerCases(claims: ClusterClaims): void {
-  /** What a case has begun, to be ended the other way round. */
+  /** The cleanup functions of a case, called in reverse order. */
   const begun: (() => Promise<void>)[] = [];
 
   async function start(): Promise<CaseServer> {
@@ -90,7 +87,7 @@ export function controllerCases(claims: ClusterClaims): void {
       for (const end of begun.splice(0).reverse()) await end();
     });
 
-    test('what is there and what comes is reconciled, with what led to it', async () => {
+    test('existing and new objects are reconciled, with their causes', async () => {
       const server = await start();
       await server.create('a', { n: '1' });
       const runs: string[] = [];
@@ -120,7 +117,7 @@ export function controllerCases(claims: ClusterClaims): void {
       ]);
     });
 
-    test('a run that fails is tried again, and what asks to come again comes', async () => {
+    test('a failed run is retried, and requeueAfter comes again', async () => {
       const server = await start();
       await server.create('a');
       const runs: string[] = [];
@@ -139,7 +136,7 @@ export function controllerCases(claims: ClusterClaims): void {
       expect(controller.report().totals).toMatchObject({ error: 2, requeueAfter: 1, success: 1 });
     });
 
-    test('what belongs to an object is made, and made again when it is deleted, over connections that break', async () => {
+    test('owned objects are created, and recreated after a deletion', async () => {
       const server = await start();
       const client = newClient({ transport: fetchTransport(server.url) });
       const names = ['a', 'b', 'c'];
@@ -202,7 +199,7 @@ export function controllerCases(claims: ClusterClaims): void {
       expect(update?.length).toBeGreaterThan(2);
     });
 
-    test('a client reads from its cache what it has written, at once', async () => {
+    test('a client reads its own writes from its cache at once', async () => {
       const client = cached(await start());
       const readBack = async (): Promise<string | undefined> =>
         (await client.get(ConfigMaps, keyOf('a'))).data?.n;
@@ -235,7 +232,7 @@ export function controllerCases(claims: ClusterClaims): void {
       ).toBe(true);
     });
 
-    test('one candidate leads at a time, and the next as soon as it gives its lease back', async () => {
+    test('one candidate leads at a time, and the next after its release', async () => {
       const server = await start();
       const log: string[] = [];
       const candidate = (
@@ -244,7 +241,7 @@ export function controllerCases(claims: ClusterClaims): void {
         const stopper = new AbortController();
         const elector = new LeaderElector({
           lock: new LeaseLock(fetchTransport(server.url), { namespace, name: 'cases', identity }),
-          // Far longer than the case may take: a case that waits for it to run out has failed.
+          // Far longer than the case may take: a case that waits for its expiry has failed.
           ...{ leaseDuration: 120_000, renewDeadline: 80_000, retryPeriod: 200 },
           releaseOnCancel: true,
           callbacks: {

@@ -1,6 +1,6 @@
 /**
- * The portable cases of controllers, clients and elections, here on this Node; `npm run
- * test:runtimes` runs them on all others.
+ * The portable cases of controllers, clients and elections on this Node; `npm run test:runtimes`
+ * runs them on all other runtimes.
  */
 import { afterAll } from 'vitest';
 import { startCluster } from './cluster.ts';

@@ -1,7 +1,7 @@
 /**
- * examples/deno as a reader runs it, on the package as it was packed, with no more permissions than
- * the example says; beside it what the documentation says of Deno: examples/hello-controller.ts
- * runs there as it is, embedded server included, and so does a manager.
+ * Runs examples/deno as a reader does, on the packed package, with only the permissions that the
+ * example states; also examples/hello-controller.ts with its embedded server, and a manager, as the
+ * documentation says.
  */
 import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
@@ -27,7 +27,8 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
     cpSync(join(root, 'examples/deno'), cwd, { recursive: true });
     cpSync(join(root, 'examples/hello-controller.ts'), join(cwd, 'hello-controller.ts'));
     const env = { NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
-    // In the registry's place: `npm:/capstan` means what is installed in the folder above.
+    // Instead of the registry: `npm:/capstan` resolves to the package installed in the folder
+    // above.
     const installed = ['--node-modules-dir=manual', '--no-lock'];
 
     await run('examples/deno passes the type check of Deno', async () => {

@@ -1,4 +1,4 @@
-/** What the bundler of bundle.ts puts into each suite. */
+/** What the bundler of bundle.ts adds to each suite. */
 declare module 'capstan-test:given' {
   /** The modules of test/workqueue/cases/, by file name. */
   export const cases: readonly (readonly [

@@ -1,6 +1,6 @@
 /**
- * Asks the host what it is: a suite that ran on another runtime than the one it was started for has
- * proved nothing.
+ * Identifies the host: a suite that ran on another runtime than the intended one has proved
+ * nothing.
  */
 
 interface Host {
@@ -11,8 +11,7 @@ interface Host {
 }
 
 /**
- * The runtime that this is, and its version. Deno, Bun and workerd claim to be Node as well, so
- * Node comes last.
+ * The runtime and its version. Deno, Bun and workerd claim to be Node as well, so Node comes last.
  */
 export function identify(host: Host = globalThis as Host): {
   readonly name: string;
@@ -23,7 +22,7 @@ export function identify(host: Host = globalThis as Host): {
   const chrome = /\b(?:Headless)?Chrome\/([\d.]+)/.exec(agent)?.[1];
   if (host.Deno !== undefined) return { name: 'deno', version: host.Deno.version.deno };
   if (host.Bun !== undefined) return { name: 'bun', version: host.Bun.version };
-  // which it tells nobody
+  // it does not report its version
   if (agent === 'Cloudflare-Workers') return { name: 'workerd', version: '' };
   if (chrome !== undefined) return { name: 'chromium', version: chrome };
   if (node !== undefined) return { name: `node-${node.split('.')[0]}`, version: node };

@@ -1,6 +1,5 @@
 /**
- * JSR: the sources themselves are what is published there, so they must pass its own rules (no slow
- * types, every import resolved).
+ * JSR publishes the sources, so they must pass its rules (no slow types, every import resolved).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -8,10 +7,7 @@ import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Result } from './shim/registry.ts';
 
-/**
- * In place of what is generated nothing can be fetched later: it must be among the files, although
- * git ignores it.
- */
+/** Generated files cannot be fetched later: they must be published, although git ignores them. */
 const WANTED = [
   'bindings/generated/core-wasm.ts',
   'bindings/generated/version.ts',
@@ -28,9 +24,7 @@ queue.add('web');
 console.log(queue.tryGet());
 `;
 
-/**
- * The dry run of a publication, which needs no network, and the sources at work without a build.
- */
+/** A dry run of publishing, which needs no network, and the sources used without a build. */
 export function checkJsr({ runtimes }: Tools): Promise<Result[]> {
   return resultsOf(async (run, skip) => {
     const deno = runtimes.get('deno');

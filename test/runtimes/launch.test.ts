@@ -1,4 +1,4 @@
-/** Runtimes that die, lie, hang or are not there: each is a failure that says what happened. */
+/** Runtimes that crash, lie, hang or are missing: each is a failure that says what happened. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { launch, onPath, type Program, suiteIn, within } from './launch.ts';
@@ -17,7 +17,7 @@ const report: SuiteMessage = { kind: 'report', version: '1', results: [] };
 const progress: SuiteMessage = { kind: 'progress', path: ['queue', 'a drain'] };
 
 describe('a suite in a program', () => {
-  test('is its report, among other output and in any order of the streams', async () => {
+  test('is read as a report among other output and in any order of the streams', async () => {
     const program = node(
       `console.log('hello'); console.error('careful'); ${say(progress)} ${say(report)}`,
     );
@@ -53,7 +53,7 @@ describe('a suite in a program', () => {
     await expect(suiteIn(node(script), 20_000)).rejects.toThrow(message);
   });
 
-  test('that hangs is ended, with the test that it hangs in', async () => {
+  test('that hangs is ended, and the report names the hanging test', async () => {
     const hang = node(`${say(progress)} setInterval(() => {}, 1e6)`);
     let begun = () => {};
     const started = new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ describe('a suite in a program', () => {
     running.end();
   });
 
-  test('that is not there is a failure of its own', async () => {
+  test('that is missing is reported as a failure', async () => {
     const missing = { command: `${cwd}/no-such-runtime`, args: [], cwd };
     await expect(suiteIn(missing, 20_000)).rejects.toThrow(/no-such-runtime could not be started/);
   });

@@ -1,6 +1,6 @@
 /**
- * Programs that are started and always ended: by themselves, when their time is over, or when
- * the caller gives up.
+ * Starts programs, and always ends them: by themselves, after a time limit, or when the caller
+ * gives up.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { messageIn, type SuiteReport } from './report.ts';
 
-/** The first program on PATH under one of these names, in the order of the names. */
+/** The first program on PATH with one of these names, in the order of the names. */
 export function onPath(...names: readonly string[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   const candidates = names.flatMap((name) => folders.map((folder) => join(folder, name)));
@@ -22,7 +22,7 @@ export function onPath(...names: readonly string[]): string | undefined {
   });
 }
 
-/** The last lines of what a program wrote, for the message of its failure. */
+/** The last lines of a program's output, for the message of its failure. */
 class Tail {
   readonly #lines: string[] = [];
 
@@ -44,15 +44,15 @@ export interface Program {
 }
 
 export interface Launched {
-  /** Resolves when it has ended: the exit code, or the name of the signal that ended it. */
+  /** Resolves at its end: with the exit code, or the name of the signal that ended it. */
   readonly ended: Promise<number | string>;
-  /** What it wrote last. */
+  /** Its last output. */
   readonly tail: Tail;
-  /** Ends it and what it has started. No effect on one that has ended. */
+  /** Ends it and its children. No effect on one that has ended. */
   end(): void;
 }
 
-/** Starts a program in a group of its own; its lines go to `onLine`. */
+/** Starts a program in a new process group; its lines go to `onLine`. */
 export function launch(
   { command, args, cwd, env }: Program,
   onLine: (line: string) => void = () => {},
@@ -91,7 +91,7 @@ export function launch(
   return { ended, tail, end };
 }
 
-/** Rejects when `work` takes more than `ms`; `late` says what was waited for. */
+/** Rejects if `work` takes more than `ms`; `late` is the message. */
 export async function within<T>(ms: number, work: Promise<T>, late: () => string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
@@ -107,8 +107,8 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => string
 }
 
 /**
- * Runs a suite whose messages are lines of its output. Without a report, or with an exit code, it
- * has failed.
+ * Runs a suite whose messages are lines of its output. Without a report, or with an exit code other
+ * than 0, it has failed.
  */
 export async function suiteIn(program: Program, limitMs: number): Promise<SuiteReport> {
   let report: SuiteReport | undefined;

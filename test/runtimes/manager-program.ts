@@ -1,7 +1,7 @@
 /**
- * A program with everything that a manager serves, and an election, for runtimes beside Node. It
- * ends by itself: of a manager that has been stopped nothing is left. (On Bun, whose HTTP server is
- * none of node:net, one served for ever.)
+ * A program with all services of a manager, and an election, for runtimes beside Node. It ends by
+ * itself: a stopped manager leaves nothing behind. (On Bun, whose HTTP server is not node:net's,
+ * one served for ever.)
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,14 +9,16 @@ import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Program } from './launch.ts';
 import type { Result } from './shim/registry.ts';
 
-/** Prints what was answered. */
+/** Prints the answers. */
 const MANAGER = `
 import { defineResource } from 'capstan/cache';
 import { newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 
-const ConfigMap = defineResource()({ group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true });
+const ConfigMap = defineResource()({
+  group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true,
+});
 const server = await ApiServer.start();
 const nowhere = { bindAddress: '127.0.0.1:0' };
 const manager = newManager({
@@ -52,7 +54,7 @@ const SAID =
   'web, /healthz 200, /readyz 200, /metrics 200, ' +
   '/debug/capstan 200, /debug/pprof/heap 200, leader ""';
 
-/** Throws unless it ends having said so; the program's path comes after the arguments. */
+/** Throws unless the program ends with the expected output; its path comes after the arguments. */
 export async function managerEnds({ args, ...program }: Program): Promise<void> {
   writeFileSync(join(program.cwd, 'manager.js'), MANAGER);
   const output = await outputOf({ ...program, args: [...args, 'manager.js'] });

@@ -1,4 +1,4 @@
-/** The verdict on a run over many runtimes: nothing passes by being left out. */
+/** The verdict on a run over many runtimes: nothing passes by omission. */
 import { describe, expect, test } from 'vitest';
 import { countTests } from '../../scripts/test-counts.ts';
 import { identify } from './identity.ts';
@@ -32,7 +32,7 @@ const outcome = (
 });
 
 describe('a runtime', () => {
-  test('that ran nothing has failed, one that was skipped has not', () => {
+  test('that ran no test has failed, one that was skipped has not', () => {
     expect(hasFailed(outcome('deno', []))).toBe(true);
     expect(hasFailed(outcome('deno', [result('a', 'skipped')]))).toBe(true);
     expect(hasFailed(outcome('deno', [], { skipped: 'not found' }))).toBe(false);
@@ -41,7 +41,7 @@ describe('a runtime', () => {
     expect(hasFailed(outcome('deno', [result('a')], { failure: 'died' }))).toBe(true);
   });
 
-  test('that left out a test of another, or one of two of the same name, has failed', () => {
+  test('that omits a test of another runtime has failed', () => {
     const full = outcome('node-26', [result('a'), result('b'), result('b')]);
     const [first, second, third, fourth] = comparedWithEachOther([
       full,
@@ -62,7 +62,7 @@ describe('a runtime', () => {
     expect(fourth?.failure).toBeUndefined();
   });
 
-  test('has failed when no runtime ran a case', () => {
+  test('has failed if no runtime ran a case', () => {
     const own = { ...result('a'), path: ['the runtime', 'a'] };
     expect(comparedWithEachOther([outcome('deno', [own])])[0]?.failure).toBe('no case ran');
   });
@@ -84,7 +84,7 @@ test('the text names every failure and everything that was skipped', () => {
   expect(text).toContain('not told on node-26: this from that');
 });
 
-test('the JSON report adds up as the reports of the test runner do', () => {
+test('the JSON report adds up like the reports of vitest', () => {
   const outcomes = [
     outcome('node-26', [result('a'), result('b', 'failed')]),
     outcome('bun', [], { skipped: 'not found' }),
@@ -136,11 +136,11 @@ test.each([
     'unknown runtime',
     'Mozilla/5.0 Firefox/150.0',
   ],
-])('a host is told by what it says of itself: %#', (host, name, version) => {
+])('a host is recognised by its own report: %#', (host, name, version) => {
   expect(identify(host)).toEqual({ name, version });
 });
 
-test('messages are told from other output', () => {
+test('messages are distinguished from other output', () => {
   const message = { kind: 'failure', message: 'a\nb' };
   expect(messageIn(`log: ${MARK}${JSON.stringify(message)}`)).toEqual(message);
   expect(messageIn('CAPSTAN_SEED=5')).toBeUndefined();

@@ -1,23 +1,22 @@
 /**
- * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is
- * missing is named, one that left out tests which others ran has failed, and so has one that ran
- * none.
+ * The verdict from the results. Nothing passes by omission: a requested runtime that is missing is
+ * named, one that omits tests which others ran has failed, and so has one that ran none.
  */
 import type { Result } from './shim/registry.ts';
 import { CACHE_CASES, CONTROLLER_CASES } from './titles.ts';
 
-/** Of one runtime, or one group of checks. */
+/** The results of one runtime, or of one group of checks. */
 export interface Outcome {
   readonly name: string;
-  /** Version, key table and the like, for the reader. */
+  /** Version, key table and so on, for the reader. */
   readonly about: string;
   readonly seconds: number;
   readonly results: readonly Result[];
-  /** What this runtime was asserted not to tell. */
+  /** Faults that this runtime was asserted not to distinguish. */
   readonly blind?: readonly string[];
   /** Why there are no results: it could not run. */
   readonly failure?: string;
-  /** Why it was not tried. */
+  /** Why it was skipped. */
   readonly skipped?: string;
 }
 
@@ -42,11 +41,13 @@ export function hasFailed(outcome: Outcome): boolean {
   return failed > 0 || (outcome.skipped === undefined && passed === 0);
 }
 
-/** The files of cases and what else is the same everywhere; the rest is about one runtime. */
+/**
+ * The files of cases and others that are the same everywhere; the rest is specific to a runtime.
+ */
 const isShared = ({ path: [group = ''] }: Result): boolean =>
   group.endsWith('.ts') || ['recorded traces', CACHE_CASES, CONTROLLER_CASES].includes(group);
 
-/** The outcomes of runtimes, where each that left out a test of another's has failed. */
+/** The outcomes of runtimes; each that omits a test of another has failed. */
 export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
   const shared = (outcome: Outcome): Map<string, number> => {
     const counts = new Map<string, number>();
@@ -75,7 +76,7 @@ export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
   });
 }
 
-/** A line each, then what failed and what was skipped. */
+/** One line each, then the failures and the skipped ones. */
 export function describeOutcomes(outcomes: readonly Outcome[]): string {
   const lines = outcomes.map((outcome) => {
     const { passed, failed, skipped } = countsOf(outcome);
@@ -100,7 +101,7 @@ export function describeOutcomes(outcomes: readonly Outcome[]): string {
   return lines.join('\n');
 }
 
-/** The shape of the test runner's JSON report, which scripts/test-counts.ts adds up. */
+/** The format of vitest's JSON report, which scripts/test-counts.ts sums. */
 export function jsonReport(outcomes: readonly Outcome[]): object {
   return {
     success: !outcomes.some(hasFailed),

@@ -1,26 +1,27 @@
 /**
- * What a runtime tells the program that started it. Plain JSON: it crosses a pipe, a log or an HTTP
- * request.
+ * The messages of a runtime to the program that started it. Plain JSON: they cross a pipe, a log or
+ * an HTTP request.
  */
 import type { Result } from './shim/registry.ts';
 
-/** Stands before everything that a suite writes for the program that started it, one line each. */
+/** The prefix of all messages of a suite, one a line. */
 export const MARK = '::capstan-runtimes::';
 
 /**
- * Where the cases of the cache find their servers, and what this runtime's fetch can tell of a
- * fault.
+ * The address of the servers for the cache's cases, and what this runtime's fetch can distinguish.
  */
 export interface ClusterClaims {
-  /** Of cluster.ts. */
+  /** The address of cluster.ts. */
   readonly url: string;
-  /** A page reaches no other origin than its own, but through a proxy. */
+  /** A page reaches no other origin, except through a proxy. */
   readonly through: 'address' | 'proxy';
-  /** `'alike'`: fetch says only that there was no answer, be the connection refused or reset. */
+  /**
+   * `'alike'`: fetch reports only that there was no answer, for a refused and a reset connection.
+   */
   readonly refusedAndReset: 'apart' | 'alike';
   /**
-   * What is decompressed of a body in several gzip members; after `'first'` the rest is dropped in
-   * silence, with `'none'` the bytes come as they are.
+   * How a body in several gzip members is decompressed; with `'first'` the rest is dropped
+   * silently, with `'none'` the bytes stay compressed.
    */
   readonly gzipMembers: 'all' | 'first' | 'none';
 }
@@ -30,18 +31,20 @@ export interface ClusterClaims {
  * configuration.
  */
 export interface Claims {
-  /** What it says of itself: see identity.ts. */
+  /** Its own identification: see identity.ts. */
   readonly runtime: string;
-  /** The key table of a queue that nobody chose one for. */
+  /** The default key table of queues. */
   readonly keys: 'wasm' | 'js';
-  /** Who reads strings for the core: the engine without leaving Wasm, or two functions in JS. */
+  /**
+   * Which side reads strings for the core: the engine without leaving Wasm, or two functions in JS.
+   */
   readonly strings: 'native' | 'foreign';
   readonly cluster: ClusterClaims;
 }
 
 export interface SuiteReport {
   readonly kind: 'report';
-  /** As the runtime itself says. */
+  /** As the runtime itself reports. */
   readonly version: string;
   readonly results: readonly Result[];
 }
@@ -60,7 +63,7 @@ export interface SuiteProgress {
 
 export type SuiteMessage = SuiteReport | SuiteFailure | SuiteProgress;
 
-/** The message in a line of output; undefined in any other line, and in one that was cut. */
+/** The message in a line of output; undefined for another line, or a truncated one. */
 export function messageIn(line: string): SuiteMessage | undefined {
   const at = line.indexOf(MARK);
   if (at < 0) return undefined;

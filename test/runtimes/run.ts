@@ -1,8 +1,8 @@
 /**
  * `npm run test:runtimes -- [NAME...] [--all-required] [--report FILE] [--list]`: the behaviour
  * cases and recorded traces on every runtime, and the package through bundlers, `require()`, a
- * Content-Security-Policy and JSR. Without names: all. What is missing on this machine is skipped
- * by name; with --all-required it fails. Exits 1 on a failure, or when nothing ran.
+ * Content-Security-Policy and JSR. Without names: all. Runtimes missing on this machine are skipped
+ * by name; with --all-required they fail. Exits with 1 on a failure, or when nothing ran.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ import { describeError, type Result } from './shim/registry.ts';
 
 interface Check {
   readonly name: string;
-  /** Without one of these nothing of it can run. */
+  /** Nothing can run without one of these. */
   readonly needs: readonly string[];
   run(tools: Tools): Promise<Result[]>;
 }
@@ -43,8 +43,8 @@ const checks: readonly Check[] = [
 const names = [...runtimes, ...checks].map(({ name }) => name);
 
 /**
- * Installs the runtimes once per lock file. A failure is no end: what is there is used, what is
- * missing gets named.
+ * Installs the runtimes once per lock file. A failure does not end the run: installed ones are
+ * used, missing ones are named.
  */
 function installTools(): void {
   const lock = readFileSync(join(tools, 'package-lock.json'), 'utf8');
@@ -92,7 +92,7 @@ function onRuntime(
   });
 }
 
-/** What the cases of the cache assert a runtime's fetch not to tell. */
+/** What the cases of the cache assert that a runtime's fetch cannot distinguish. */
 function blindSpots({ fetch }: Runtime): string[] {
   return [
     ...(fetch.refusedAndReset === 'alike'
@@ -117,7 +117,7 @@ function carryOut(check: Check, given: Tools, required: boolean): Promise<Outcom
   });
 }
 
-/** The runtimes one after the other, so that none is slowed down by another; then the checks. */
+/** The runtimes one after the other, so that none slows another down; then the checks. */
 async function runAll(
   project: Project,
   found: ReadonlyMap<Runtime, string | undefined>,
@@ -193,7 +193,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length > 0 || all.every(({ skipped }) => skipped !== undefined) ? 1 : 0;
 }
 
-// A signal that stops this stops what it has started: that ends with the exit of the process, which
-// a signal alone is not.
+// A signal that stops this program stops its children: they end with the exit of the process, and a
+// signal alone does not run that.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main(process.argv.slice(2));

@@ -1,7 +1,4 @@
-/**
- * The runtimes: where each is found, which key table is the default there, and how the suite runs
- * on it.
- */
+/** The runtimes: where each is found, its default key table, and how the suite runs on it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inBrowser } from './browser.ts';
@@ -12,17 +9,17 @@ import type { Claims, ClusterClaims, SuiteMessage, SuiteReport } from './report.
 export const tools = join(root, 'tools/runtimes');
 const modules = join(tools, 'node_modules');
 
-/** For a suite that takes less than half a minute, on a machine that is busy with others. */
+/** For a suite that takes less than half a minute, on a busy machine. */
 const LIMIT_MS = 180_000;
 
 export interface Runtime {
   readonly name: string;
-  /** Asserted by the suite, and with what its fetch can tell by the cases of the cache. */
+  /** Asserted by the suite, and, as far as fetch can tell, by the cases of the cache. */
   readonly claims: Omit<Claims, 'cluster'>;
   readonly fetch: FetchClaims;
-  /** What to do where it is missing. */
+  /** What to do if it is missing. */
   readonly missing: string;
-  /** Path of its program. */
+  /** The path of its program. */
   find(): string | undefined;
   /** @param cluster address of cluster.ts */
   run(program: string, project: Project, cluster: string): Promise<SuiteReport>;
@@ -30,17 +27,19 @@ export interface Runtime {
 
 type FetchClaims = Omit<ClusterClaims, 'url'>;
 
-/** node's own, and those that took it for a model. */
+/** Node's, and those of runtimes that follow it. */
 const LIKE_NODE: FetchClaims = { through: 'address', refusedAndReset: 'apart', gzipMembers: 'all' };
 
 const claimsOf = ({ claims, fetch }: Runtime, cluster: string): string =>
   JSON.stringify({ ...claims, cluster: { url: cluster, ...fetch } } satisfies Claims);
 
 const platform = `${process.platform}-${process.arch}`;
-const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
+const fromNpm =
+  `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; ` +
+  'and this machine has none';
 /**
- * A program that tools/runtimes has installed, or else one of the machine: the suite asserts what
- * it runs on.
+ * A program that tools/runtimes has installed, or else one of the machine: the suite asserts which
+ * runtime it is.
  */
 const find = (path: string, name: string): string | undefined => {
   if (existsSync(join(modules, path))) return join(modules, path);
@@ -74,10 +73,7 @@ function inProcess({ name, claims, path, flags, env = {}, fetch = LIKE_NODE }: I
   return runtime;
 }
 
-/**
- * The names of the package, as a page without a bundler has to be told them; taken from its
- * manifest.
- */
+/** The import map of a page without a bundler, from the package's manifest. */
 export function importMap({ installed }: Project): string {
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { default: string }>;
@@ -95,10 +91,15 @@ export function importMap({ installed }: Project): string {
   return JSON.stringify({ imports: Object.fromEntries(entries) });
 }
 
-/** Failures that the suite cannot report by itself, as it never ran or has lost them. */
+/** Reports failures that the suite cannot report, because it did not run or has crashed. */
 const REPORT_FAILURES = `
-  const fail = (what) => (error) => fetch('/report', { method: 'POST', body: JSON.stringify({ kind: 'failure',
-    message: what + ': ' + (error?.stack ?? error) }) });
+  const fail = (what) => (error) => {
+    const message = what + ': ' + (error?.stack ?? error);
+    return fetch('/report', {
+      method: 'POST',
+      body: JSON.stringify({ kind: 'failure', message }),
+    });
+  };
   addEventListener('unhandledrejection', ({ reason }) => fail('unhandled rejection')(reason));
   addEventListener('error', ({ error }) => fail('uncaught error')(error));
 `;
@@ -111,7 +112,8 @@ const chromium: Runtime = {
   fetch: { through: 'proxy', refusedAndReset: 'alike', gzipMembers: 'first' },
   async run(command, project, cluster) {
     const html = `<!doctype html><script type="importmap">${importMap(project)}</script>
-      <script type="module">${REPORT_FAILURES} import('/page.js').catch(fail('the suite did not load'));</script>`;
+      <script type="module">${REPORT_FAILURES}
+        import('/page.js').catch(fail('the suite did not load'));</script>`;
     const site = { folder: project.folder, html, query: { claims: claimsOf(chromium, cluster) } };
     const message = JSON.parse(await inBrowser(command, site, LIMIT_MS)) as SuiteMessage;
     if (message.kind === 'report') return message;
@@ -120,8 +122,7 @@ const chromium: Runtime = {
 };
 
 /**
- * Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from
- * 2025-05-05.
+ * The compatibility date of this workerd. It has WeakRef and FinalizationRegistry from 2025-05-05.
  */
 const workerConfig = (claims: string): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -166,7 +167,7 @@ export const runtimes: readonly Runtime[] = [
       flags: ['--expose-gc'],
     }),
   ),
-  // Stands for the engines that have no string functions: browsers of before 2025, for example.
+  // Represents the engines without string functions: browsers of before 2025, for example.
   inProcess({
     name: 'no-strings',
     claims: { runtime: 'node-24', keys: 'js', strings: 'foreign' },
@@ -179,7 +180,7 @@ export const runtimes: readonly Runtime[] = [
     path: `@deno/${platform}${glibc}/deno`,
     flags: ['run', '--v8-flags=--expose-gc', '--no-prompt', '--allow-net=127.0.0.1'],
     env: { DENO_NO_UPDATE_CHECK: '1' },
-    // when a request has an Accept-Encoding of its own, as ours have
+    // for requests with their own Accept-Encoding, like ours
     fetch: { ...LIKE_NODE, gzipMembers: 'none' },
   }),
   inProcess({

@@ -1,6 +1,6 @@
 /**
- * Proof that this runtime can see a failure: tests that fail on purpose must be reported as failed,
- * each for its reason. A runtime on which a rejection, a hook or a late failure went unnoticed
+ * Checks that this runtime can see a failure: tests that fail on purpose must be reported as
+ * failed, each with its reason. A runtime that did not notice a rejection, a hook or a late failure
  * would pass every case.
  */
 import { expect } from './shim/expect.ts';
@@ -17,7 +17,7 @@ const EXPECTED = [
   'has a hook that fails: failed, no hook',
 ];
 
-/** @throws Error that says what was not seen */
+/** @throws Error that names the unseen failures */
 export async function selfCheck(): Promise<void> {
   const registry = new Registry();
   const { describe, test, beforeEach } = registry;
@@ -43,10 +43,9 @@ export async function selfCheck(): Promise<void> {
     const reason = EXPECTED.find((line) => line.startsWith(`${path.at(-1)}: ${state}, `))?.split(
       ', ',
     )[1];
-    return (
-      `${path.at(-1)}: ` +
-      `${state}${message === undefined ? '' : `, ${reason !== undefined && message.includes(reason) ? reason : message}`}`
-    );
+    const result = `${path.at(-1)}: ${state}`;
+    if (message === undefined) return result;
+    return `${result}, ${reason !== undefined && message.includes(reason) ? reason : message}`;
   });
   if (JSON.stringify(seen) !== JSON.stringify(EXPECTED)) {
     throw new Error(

@@ -1,7 +1,7 @@
 /**
- * The test runner's stand-in on other runtimes. It must see what the real one sees: each matcher is
- * tried on values that it must accept and on values that it must refuse, and the real `expect` must
- * agree on every one of them.
+ * The replacement of vitest on other runtimes. It must see what vitest sees: each matcher is tried
+ * on values that it must accept and on values that it must reject, and vitest's `expect` must agree
+ * on every one.
  */
 import { describe, expect as real, test } from 'vitest';
 import { selfCheck } from './self-check.ts';
@@ -37,7 +37,7 @@ const boom = () => {
 };
 const symbol = Symbol('s');
 
-/** Each is asserted as it stands, and with `not`. */
+/** Each is asserted as it is, and with `not`. */
 const assertions: readonly [name: string, assert: (expect: Expect, not: boolean) => unknown][] = (
   [
     ['toBe', 1, [1], [2], [Number.NaN]],
@@ -167,7 +167,7 @@ const assertions: readonly [name: string, assert: (expect: Expect, not: boolean)
   ]),
 );
 
-test.each(assertions)('%s: as the real one judges it, also negated', async (_name, assert) => {
+test.each(assertions)('%s: agrees with vitest, also negated', async (_name, assert) => {
   const both = [];
   for (const not of [false, true]) {
     const [here, there] = [
@@ -177,8 +177,8 @@ test.each(assertions)('%s: as the real one judges it, also negated', async (_nam
     real(here, not ? 'negated' : 'plain').toBe(there);
     both.push(here);
   }
-  // A matcher that accepts everything, or that refuses everything, tells nothing; one that throws
-  // for a wrong type refuses both.
+  // A matcher that accepts or rejects everything is useless; one that throws for a wrong type
+  // rejects both.
   real(both).not.toEqual([true, true]);
 });
 
@@ -191,7 +191,7 @@ test.each([
   [(e: Expect) => e.any(String), '1', 1],
   [(e: Expect) => e.any(Error), new TypeError(), {}],
   [(e: Expect) => e.anything(), 0, null],
-])('%s stands for a value, within others too', async (make, good, bad) => {
+])('%s matches a value, also inside others', async (make, good, bad) => {
   for (const expect of [shim, real as unknown as Expect]) {
     real(await holds(() => expect({ in: [good] }).toEqual({ in: [make(expect)] }))).toBe(true);
     real(await holds(() => expect({ in: [bad] }).toEqual({ in: [make(expect)] }))).toBe(false);
@@ -199,7 +199,7 @@ test.each([
 });
 
 describe('promises', () => {
-  test('that are kept and broken are told apart', async () => {
+  test('that resolve and reject are distinguished', async () => {
     await shim(Promise.resolve([1])).resolves.toEqual([1]);
     await shim(Promise.reject(new Error('no'))).rejects.toThrow('no');
     await shim(Promise.reject({ code: 'X' })).rejects.toMatchObject({ code: 'X' });
@@ -215,7 +215,7 @@ describe('promises', () => {
   });
 });
 
-test('a message says what was expected, what came, and the note', () => {
+test('a message has what was expected, what came, and the note', () => {
   real(() => shim({ a: -0 }, 'the answer').toEqual({ a: [new Map([['b', 1n]])] })).toThrow(
     'the answer: expected {"a": -0} to equal {"a": [Map {"b" => 1n}]}',
   );
@@ -243,10 +243,9 @@ describe('the registry', () => {
     );
   };
 
-  test('sees failures of every kind, as each runtime proves before it runs a case', () =>
-    selfCheck());
+  test('sees failures of every kind, as the self-check of each runtime does', () => selfCheck());
 
-  test('runs tests and hooks in their order, the outer hooks around the inner ones', async () => {
+  test('runs tests and hooks in order, the outer hooks around the inner ones', async () => {
     const log: string[] = [];
     const say = (text: string) => () => void log.push(text);
     await results(({ describe, test, beforeAll, afterAll, beforeEach, afterEach }) => {
@@ -268,7 +267,7 @@ describe('the registry', () => {
     );
   });
 
-  test('reports the tests of a group whose beforeAll failed, and a hook that failed after the last one', async () => {
+  test('reports the tests of a group whose beforeAll failed', async () => {
     const fail = (text: string) => () => {
       throw new Error(text);
     };
@@ -297,7 +296,7 @@ describe('the registry', () => {
     ]);
   });
 
-  test('skips by name, groups too, and runs no hook of theirs', async () => {
+  test('skips by name, groups too, without their hooks', async () => {
     const never = () => {
       throw new Error('ran');
     };
@@ -322,7 +321,7 @@ describe('the registry', () => {
     ]);
   });
 
-  test('repeats groups and tests for rows, lists spread over the parameters', async () => {
+  test('repeats groups and tests for rows, and spreads lists over the parameters', async () => {
     const seen: unknown[] = [];
     const names = await results(({ describe, test }) => {
       describe.each([{ name: 'x' }, { name: 'y' }])('group $name', (row) => {
@@ -345,7 +344,7 @@ describe('the registry', () => {
     );
   });
 
-  test('takes options and times before or behind the work, and gives up what hangs', async () => {
+  test('accepts options and times before or after the function, and times out', async () => {
     const hang = () => new Promise(() => {});
     real(
       await results(({ test }) => {
@@ -358,7 +357,7 @@ describe('the registry', () => {
     ]);
   });
 
-  test('refuses a test without work and a group that is asynchronous', () => {
+  test('rejects a test without a function and an asynchronous group', () => {
     const registry = new Registry();
     real(() => registry.test('nothing', {})).toThrow('expected a function');
     real(() => registry.describe('late', async () => {})).toThrow(
@@ -366,7 +365,7 @@ describe('the registry', () => {
     );
   });
 
-  test('tells the thrown value, whatever it is, and the causes', async () => {
+  test('reports the thrown value, whatever it is, and the causes', async () => {
     const thrown = async (value: unknown) =>
       (
         await results(({ test }) =>

@@ -1,7 +1,7 @@
 /**
  * The suite of every runtime: the behaviour cases of the queues over both key tables, the recorded
- * traces in each form of item, and what is asserted of the runtime itself. It runs on the built
- * package and needs nothing of its host but to be a JavaScript runtime.
+ * traces in each form of item, and assertions about the runtime. It runs on the built package and
+ * needs only a JavaScript runtime.
  */
 import { cases, vectors } from 'capstan-test:given';
 import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
@@ -21,7 +21,7 @@ import { selfCheck } from './self-check.ts';
 import { describe, expect, registry, test } from './shim/index.ts';
 import { describeError } from './shim/registry.ts';
 
-/** Subjects that know one form of items. */
+/** Subjects with one form of items. */
 const STRINGS_ONLY: ReadonlySet<string> = new Set([
   'keys',
   'store',
@@ -37,19 +37,17 @@ const STRINGS_ONLY: ReadonlySet<string> = new Set([
 /**
  * Subjects that replay minutes of virtual time in steps of 10 ms, each settled in 64 turns of the
  * event loop. Where a turn takes a message (browsers, workerd) that is more than half a minute a
- * subject: there they are skipped, by name, and informers are tried against a server alone
+ * subject: there they are skipped, by name, and informers are only tested against a server
  * (cache-cases.ts).
  */
 const IN_MANY_TURNS: ReadonlySet<string> = new Set(['informer', 'informer-random']);
 /**
- * Of these the first recordings are replayed, as they take seconds; `npm run test:vectors` replays
- * all.
+ * Only the first recordings of these are replayed, because they take seconds; `npm run
+ * test:vectors` replays all.
  */
 const SLOW: ReadonlySet<string> = new Set(['controller', 'informer-random']);
 const RECORDINGS_OF_SLOW = 2;
-/**
- * For a replay, on a machine that is busy with others; the suite as a whole has a limit of its own.
- */
+/** For a replay, on a busy machine; the suite as a whole has another limit. */
 const REPLAY_MS = 90_000;
 const FORMS: readonly ItemForm[] = ['string', 'request', 'object'];
 
@@ -100,8 +98,8 @@ function registerHost({ keys, strings }: Claims): void {
       ]);
     });
 
-    // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a
-    // folder above; both tables were one.
+    // Bun once resolved the package to its sources, by the paths of a tsconfig.json in a parent
+    // folder; both tables were one.
     test('runs the cases on one copy of the package, over two different key tables', () => {
       const [inWasm, inJs] = implementations.map((make) =>
         exportsCalled(sharedCore(), () => drain(fill(make.queue()))),
@@ -111,7 +109,7 @@ function registerHost({ keys, strings }: Claims): void {
       expect(inWasm).not.toEqual(inJs);
     });
 
-    test('lets the collector be called, so that no case about memory is left out', () => {
+    test('can call the garbage collector, so that no case about memory is skipped', () => {
       expect(canCollect).toBe(true);
     });
 
@@ -126,7 +124,8 @@ function registerHost({ keys, strings }: Claims): void {
 }
 
 /**
- * Runs it all and tells `send`. The self-check comes first: after it a pass means something.
+ * Runs everything and reports by `send`. The self-check comes first: it shows that failures are
+ * seen.
  */
 export async function runSuite(
   claims: Claims,

@@ -1,6 +1,3 @@
-/**
- * The groups of cases that have servers, for the suite that runs them and the program that compares
- * what ran where.
- */
+/** The groups of cases with servers, for the suite and for the comparison of what ran where. */
 export const CACHE_CASES = 'informers over fetch';
 export const CONTROLLER_CASES = 'controllers over fetch';

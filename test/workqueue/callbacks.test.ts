@@ -1,7 +1,7 @@
 /**
- * What a caller's own code (key functions, orders, clocks, metrics) does in the middle of a call:
- * it ends the queue, throws, or has changed its mind since. Each test is of something that once
- * went wrong; where memory was given back too early, it was another queue's.
+ * User code (key functions, orders, clocks, metrics) that acts in the middle of a call: it ends the
+ * queue, throws, or returns another result than before. Each test is of a past bug; where memory
+ * was freed too early, another queue was damaged.
  */
 import {
   DelayingQueue,
@@ -24,9 +24,9 @@ function keysIn(queue: WorkQueue): number {
   return sharedCore().exports.keysUsed((queue as unknown as { handle: number }).handle);
 }
 
-/** A FakeClock whose now() can be told to throw. */
+/** A FakeClock whose now() can throw. */
 class FailingClock extends FakeClock {
-  /** Answers and errors to come, true for an error; after the last one it answers. */
+  /** The coming results, true for an error; after the last one it returns normally. */
   plan: boolean[] = [];
 
   override now(): number {
@@ -39,9 +39,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   beforeEach(() => setKeyMode(mode));
   afterEach(() => setKeyMode(undefined));
 
-  // pin() looked the key up before it asked whether there still was a table: the key went into the
-  // table of the queue made next.
-  test('a pin of a queue that was disposed of touches no other queue', () => {
+  // pin() looked up the key before it checked that the table existed: the key went into the table
+  // of the next queue.
+  test('a pin of a disposed queue does not affect another queue', () => {
     const gone = new WorkQueue();
     gone.add('x');
     gone.dispose();
@@ -59,7 +59,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     ['pin', (queue) => queue.pin('last')],
     ['cancel', (queue) => queue.cancel('last')],
     ['done', (queue) => queue.done('last')],
-  ])('a key function that disposes of its queue during %s touches no other queue', (_, call) => {
+  ])('a key function that disposes of its queue during %s affects no other queue', (_, call) => {
     const next: WorkQueue[] = [];
     const gone: DelayingQueue = new DelayingQueue({
       clock: new FakeClock(),
@@ -78,7 +78,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(drain(next[0] as WorkQueue)).toEqual(['y']);
   });
 
-  test('an order that disposes of its queue touches no other queue', () => {
+  test('an order that disposes of its queue affects no other queue', () => {
     const next: WorkQueue[] = [];
     const gone: WorkQueue = new WorkQueue({
       order: {
@@ -98,7 +98,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(next[0]?.snapshot().keys[0]?.state).toBe('ready');
   });
 
-  test('a key function that disposes of its limiter touches no other limiter', () => {
+  test('a key function that disposes of its limiter affects no other limiter', () => {
     const gone: ItemExponentialFailureRateLimiter = new ItemExponentialFailureRateLimiter(1, 10, {
       key: (item) => {
         if (item === 'last') gone.dispose();
@@ -110,9 +110,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expectError(() => gone.when('x'), 'DISPOSED');
   });
 
-  // The slot was found by the key once more: by a key that no longer was there it was -1, and the
-  // core wrote to wherever that led.
-  test('slots are handed out and done whatever the key of their item is by now', () => {
+  // The slot was looked up again by key: for a missing key it was -1, and the core wrote to a wrong
+  // address.
+  test('slots are handed out and done although the key of their item has changed', () => {
     const queue = new WorkQueue<{ id: string }>({
       name: 'q',
       metricsProvider: new RecordingProvider(),
@@ -129,9 +129,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     queue.shutDown();
   });
 
-  // The get that had waited longest was chosen before the order was asked. What the order did then
-  // served it with another item, and the one that it popped was nobody's, and processed for ever.
-  test('an order that adds while it pops loses nothing to gets that wait', async () => {
+  // The longest waiting get was chosen before the order was called. The order's add served it with
+  // another item, and the popped one was lost in processing for ever.
+  test('an order that adds while it pops loses no item for waiting gets', async () => {
     class Adding extends Stack {
       override pop(): string {
         const item = super.pop();
@@ -145,7 +145,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect((await Promise.all(gets)).map(({ item }) => item)).toEqual(['more', 'a']);
   });
 
-  // As above: handed to a get that had been rejected by then.
+  // As above: handed to a get that was already rejected.
   test.each<
     [
       by: 'order' | 'key function',
@@ -157,7 +157,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     ['order', 'shutdown', (queue) => queue.shutDown()],
     ['key function', 'ABORTED', (_, leave) => leave.abort()],
     ['key function', 'shutdown', (queue) => queue.shutDown()],
-  ])('an %s that leaves nobody waiting (%s) puts the item back', async (by, outcome, end) => {
+  ])('an %s that aborts all waiting gets (%s) puts the item back', async (by, outcome, end) => {
     const leave = new AbortController();
     let popped = false;
     class Ending extends Stack {
@@ -183,8 +183,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(queue.recover()).toEqual([]);
   });
 
-  // The item went to a get that had been rejected, and stayed in processing.
-  test('a clock that aborts the only get that waits leaves the item ready', async () => {
+  // The item went to a rejected get, and stayed in processing.
+  test('a clock that aborts the only waiting get leaves the item ready', async () => {
     const leave = new AbortController();
     const clock = new FailingClock();
     const queue = new WorkQueue({ clock, times: true });
@@ -200,8 +200,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(drain(queue)).toEqual(['a']);
   });
 
-  // Nobody listened to the signal yet, and nobody heard of it any more: it waited for ever.
-  test('a clock that aborts the signal of a get that begins to wait ends it', async () => {
+  // The signal had no listener yet, so the get missed its abort and waited for ever.
+  test('a clock that aborts the signal of a new get ends it', async () => {
     const leave = new AbortController();
     const clock = new FakeClock();
     clock.now = () => {
@@ -212,8 +212,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     await expectRejection(queue.get({ signal: leave.signal }), 'ABORTED');
   });
 
-  // What had been handed out before the error was nobody's, and processed for ever.
-  test('a batch that an order or a clock ends early holds what has been handed out by then', () => {
+  // The items that were handed out before the error stayed in processing for ever.
+  test('a batch that an order or a clock interrupts returns the items so far', () => {
     const items: string[] = [];
     let pops = 0;
     const ordered = new WorkQueue({
@@ -249,14 +249,14 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     told.shutDown();
   });
 
-  test('a queue around a delaying queue refuses a delay once it was disposed of', () => {
+  test('a queue around a disposed delaying queue rejects a delay', () => {
     const queue = new DelayingQueue<string>({ inner: new DelayingQueue() });
     queue.dispose();
     expectError(() => queue.addAfter('a', 5), 'DISPOSED');
   });
 
   // The error went to the host, which may end the process, and the timer was never set again.
-  test('a clock that throws when a delay ends is reported, and the delay ends all the same', () => {
+  test('a clock that throws when a delay ends is reported, and the delay ends', () => {
     const clock = new FailingClock();
     const queue = new DelayingQueue({ clock });
     queue.addAfter('a', 5);
@@ -267,8 +267,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(drain(queue)).toEqual(['a']);
   });
 
-  // A time that is no number stood in the heap for ever, and what came behind it never became due.
-  test('a clock that answers no number delays nothing for ever', () => {
+  // The time NaN stayed in the heap for ever, and later items never became due.
+  test('a clock that returns no number delays nothing for ever', () => {
     const clock = new FakeClock();
     const queue = new DelayingQueue({ clock });
     const now = clock.now.bind(clock);
@@ -282,7 +282,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   });
 
   // The timer of the metrics was cleared first.
-  test('a clock that throws at the shutdown keeps no get waiting', async () => {
+  test('a clock that throws at the shutdown does not keep gets waiting', async () => {
     const clock = new FakeClock();
     const queue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
     const got = queue.get();
@@ -306,9 +306,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(clock.timers()).toBe(0);
   });
 
-  // The timer of the host was believed to be set for a time that had passed: what became due came
-  // ten seconds late.
-  test('a clock that jumps ahead delays nothing that is added after that', () => {
+  // The queue believed that the host's timer was set for a time in the past: due items came ten
+  // seconds late.
+  test('a clock that jumps ahead does not delay later items', () => {
     const base = new FakeClock();
     let ahead = 0;
     const clock = {
@@ -328,7 +328,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(base.timers()).toBe(0);
   });
 
-  test('a clock that ends the queue while a snapshot is made shows no keys of another', () => {
+  test('a clock that ends the queue during a snapshot shows no keys of another', () => {
     const base = new FakeClock();
     const others: WorkQueue[] = [];
     const clock = {
@@ -346,8 +346,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expectError(() => queue.snapshot(), 'DISPOSED');
   });
 
-  // Between the outer queue, which had forgotten the item, and the inner one, which trapped, it was
-  // nowhere.
+  // The outer queue had removed the item, and the inner one trapped: it was lost.
   test('an item that is due when the core traps is recovered', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue();
@@ -361,7 +360,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(queue.recover().sort()).toEqual(['a', 'b']);
   });
 
-  test('an item that is due when the wrapped queue alone is poisoned is recovered, and not tried again for ever', () => {
+  test('an item that is due when the wrapped queue is poisoned is recovered', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue();
     sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'));
@@ -373,8 +372,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(clock.timers()).toBe(0);
   });
 
-  // The first clock that threw kept all the others from being told: their gets waited for ever.
-  test('a clock that throws when its queue is poisoned keeps nobody else from being told', async () => {
+  // After the first clock that threw, the other queues did not reject their gets, which waited for
+  // ever.
+  test('a clock that throws in a poisoned core does not affect other queues', async () => {
     const clock = new FakeClock();
     new DelayingQueue({ clock }).addAfter('a', 5);
     const other = new WorkQueue().get();

@@ -1,6 +1,6 @@
 /**
- * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders that
- * make the guesses hold and fail, and the bounds that the comments state.
+ * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders in
+ * which the guesses are right and wrong, and the bounds that the comments state.
  */
 import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -54,7 +54,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-/** What a limiter of 1 ms doubling to 64 ms should answer. */
+/** The expected delays of a limiter of 1 ms doubling to 64 ms. */
 class Model {
   readonly #counts = new Map<string, { count: number; end: number }>();
   readonly #pruned: boolean;
@@ -130,7 +130,7 @@ describe.each(modes)('keys by %s', (mode) => {
     });
   });
 
-  test("a slot that was given back is no longer its key's, though it was named last and would be guessed", () => {
+  test("a slot that was given back is not its key's, although it would be guessed", () => {
     const slots = new ItemSlots<string>(sharedCore(), undefined);
     const [a, b] = ['a', 'b'].map((key) => {
       const slot = slots.intern(key);
@@ -149,7 +149,7 @@ describe.each(modes)('keys by %s', (mode) => {
     slots.dispose();
   });
 
-  test('forgotten keys are given back: never more slots than 8/3 of the most live keys, and a few', () => {
+  test('forgotten keys free their slots: at most 8/3 of the most live keys', () => {
     const seed = testSeed();
     console.log(`slots of failures, ${mode}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -179,7 +179,7 @@ describe.each(modes)('keys by %s', (mode) => {
     failures.dispose();
   });
 
-  test('with forgetAfter, keys that nobody forgets take at most twice the slots of those that failed lately', () => {
+  test('with forgetAfter, at most twice the slots of recently failed keys are used', () => {
     const clock = new FakeClock();
     const failures = new Failures<string>({ key: undefined, forgetAfter: 1_000, clock });
     let largest = 0;
@@ -196,7 +196,7 @@ describe.each(modes)('keys by %s', (mode) => {
     failures.dispose();
   });
 
-  test('a large table is given back when its last key is forgotten, and the limiter goes on', () => {
+  test('a large table is freed when its last key is forgotten', () => {
     const core = sharedCore();
     const limiters: Failures<string>[] = [];
     const oneMore = (): number => {
@@ -220,7 +220,7 @@ describe.each(modes)('keys by %s', (mode) => {
     for (const failures of limiters) failures.dispose();
   });
 
-  test('with forgetAfter, the keys of a storm are gone after half as many calls for another key', () => {
+  test("with forgetAfter, a burst's keys are gone after half as many other calls", () => {
     const clock = new FakeClock();
     const failures = new Failures<string>({ key: undefined, forgetAfter: 100, clock });
     for (let i = 0; i < 5_000; i++) {
@@ -237,9 +237,9 @@ describe.each(modes)('keys by %s', (mode) => {
     failures.dispose();
   });
 
-  // A guess needs no call into the core, so a limiter went on answering after the instance was
-  // given up.
-  test('a poisoned or disposed limiter answers nothing, not even what it could guess', () => {
+  // A guess needs no call into the core, so a limiter still answered after the instance was
+  // poisoned.
+  test('a poisoned or disposed limiter answers nothing, not even a guess', () => {
     const [poisoned, disposed] = [1, 2].map(() => new ItemExponentialFailureRateLimiter(1, 64));
     for (const limiter of [poisoned, disposed]) for (let i = 0; i < 4; i++) limiter?.when('a');
     disposed?.dispose();

@@ -1,6 +1,6 @@
 /**
- * What controllers ask of a queue: the option `taken` of get(), told at the moment at which an item
- * is handed out, and what waits.
+ * What controllers need of a queue: the option `taken` of get(), called when an item is handed out,
+ * and the number of waiting items.
  */
 import {
   DelayingQueue,
@@ -19,7 +19,7 @@ test.each([
   ['a queue that wraps one', () => new DelayingQueue({ inner: new WorkQueue() })],
   ['a rate limiting queue', () => new RateLimitingQueue(undefined, { clock })],
   ['a priority queue', () => new PriorityQueue(undefined, { clock })],
-])('%s tells of an item before anything can be added after it', async (_, make) => {
+])('%s reports an item before another can be added', async (_, make) => {
   const queue = make();
   const log: string[] = [];
   const waiting = queue.get({ taken: (item) => log.push(`taken ${item}`) });
@@ -34,8 +34,8 @@ test.each([
   queue.dispose();
 });
 
-// It was the add() that made the item ready that threw, and the get() never ended.
-test('what `taken` throws rejects its own get(), and nobody else hears of it', async () => {
+// The add() that readied the item threw, and the get() never ended.
+test('an error of `taken` rejects its own get(), and nothing else', async () => {
   const queue = new WorkQueue();
   const mine = new Error('mine');
   const failing = queue.get({
@@ -52,7 +52,7 @@ test('what `taken` throws rejects its own get(), and nobody else hears of it', a
   queue.dispose();
 });
 
-test('metrics hear of each item how long it waited, whatever `taken` takes or ends', async () => {
+test('metrics get the waiting time of each item, whatever `taken` takes or ends', async () => {
   const clock = new FakeClock();
   const metricsProvider = new RecordingProvider();
   const queue = new WorkQueue({ name: 'times', clock, metricsProvider });
@@ -72,7 +72,7 @@ test('metrics hear of each item how long it waited, whatever `taken` takes or en
   expect(clock.timers()).toBe(0);
 });
 
-test('a priority queue tells of it with getWithPriority too, and of a shutdown nobody is told', async () => {
+test('getWithPriority calls it too, and a shutdown does not', async () => {
   const queue = new PriorityQueue(undefined, { clock });
   const taken: string[] = [];
   const options = { taken: (item: string) => void taken.push(item) };
@@ -87,7 +87,7 @@ test('a priority queue tells of it with getWithPriority too, and of a shutdown n
   queue.dispose();
 });
 
-test('a queue says how many items wait for a delay, ready ones that wait too included', () => {
+test('a queue counts items that wait for a delay, also ready ones', () => {
   const queues: DelayingQueue[] = [
     new DelayingQueue({ clock }),
     new RateLimitingQueue(undefined, { inner: new DelayingQueue({ clock }) }),

@@ -1,7 +1,6 @@
 /**
- * Outcomes at the edges: what a caller's own code does to a queue (getters, clocks, metrics,
- * signals that misbehave), and what happens to those who had nothing to do with it. Each test is of
- * something that once went wrong.
+ * User code that misbehaves (getters, clocks, metrics, signals), and its effect on calls that it
+ * does not concern. Each test is of a past bug.
  */
 import {
   DelayingQueue,
@@ -35,8 +34,8 @@ function poison(core: Core): void {
 }
 
 describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', (mode) => {
-  // Whatever an item threw was taken for a trap, and every queue of the process was poisoned.
-  test('are a typed error with the cause, and no other queue is touched', () => {
+  // An item's error was taken for a trap, and every queue of the process was poisoned.
+  test('are a typed error with the cause, and affect no other queue', () => {
     setKeyMode(mode);
     const other = new WorkQueue();
     other.add('safe');
@@ -89,7 +88,7 @@ describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', 
 });
 
 describe('delays', () => {
-  test('on a poisoned instance are dropped: no timer fires into nothing', () => {
+  test('on a poisoned instance are dropped: no timer fires later', () => {
     const clock = new FakeClock();
     const queue = new DelayingQueue({ clock });
     queue.addAfter('a', 5);
@@ -99,7 +98,7 @@ describe('delays', () => {
     expect(reported).toEqual([]);
   });
 
-  test('whose inner queue is disposed of are dropped with it, and nothing is thrown at the host', () => {
+  test('whose inner queue is disposed of are dropped without an error', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue();
     const queue = new DelayingQueue({ clock, inner });
@@ -110,7 +109,7 @@ describe('delays', () => {
     expect(reported).toEqual([]);
   });
 
-  test('that end while there is no memory are tried again', () => {
+  test('that end while there is no memory are retried', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue();
     const queue = new DelayingQueue({ clock, inner });
@@ -131,10 +130,9 @@ describe('delays', () => {
 });
 
 describe('a queue around another', () => {
-  // With 'drop' the inner queue said nothing when it was full: what failed, and was due again, was
-  // gone.
+  // With 'drop' a full inner queue reported nothing: a failed item that was due again was lost.
   test.each(['error', 'drop'] as const)(
-    'that is full (%s) loses nothing that was due, and counts nothing as refused',
+    'that is full (%s) loses no due item, and counts none as rejected',
     (whenFull) => {
       const clock = new FakeClock();
       const inner = new DelayingQueue({ inner: new WorkQueue({ clock, maxDepth: 1, whenFull }) });
@@ -147,7 +145,7 @@ describe('a queue around another', () => {
       clock.step(5);
       for (let second = 0; second < 60; second++) clock.step(1000);
       expect([queue.waiting(), queue.droppedAdds()]).toEqual([3, 0]);
-      // once, not for each and each second
+      // once, not each second for each
       expect(reported).toEqual([expect.objectContaining({ code: 'QUEUE_FULL' })]);
       expect(drain(queue)).toEqual(['other']);
       clock.step(1000);
@@ -156,7 +154,7 @@ describe('a queue around another', () => {
     },
   );
 
-  test('is never full of what the inner one knows, nor once that takes nothing any more', () => {
+  test('is not full for items of the inner queue, nor after shutdown', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue({ clock, maxDepth: 1 });
     const queue = new DelayingQueue({ clock, inner });
@@ -169,7 +167,7 @@ describe('a queue around another', () => {
     expect(reported).toEqual([]);
   });
 
-  test('that was disposed of refuses everything, though the inner one lives', async () => {
+  test('that was disposed of rejects everything, although the inner one lives', async () => {
     const inner = new WorkQueue();
     const queue = new DelayingQueue({ inner });
     queue.dispose();
@@ -185,7 +183,7 @@ describe('a queue around another', () => {
     await expect(queue.get()).rejects.toMatchObject({ code: 'DISPOSED' });
   });
 
-  test('has the retries metric alone; a plain queue has all but that', () => {
+  test('has only the retries metric; a plain queue has all others', () => {
     const metricsProvider = new PrometheusProvider();
     const queue = new DelayingQueue({ inner: new WorkQueue(), name: 'outer', metricsProvider });
     expect(metricsProvider.text().match(/^# TYPE \S+/gm)).toEqual([
@@ -221,7 +219,7 @@ describe('a queue around another', () => {
   });
 });
 
-test('a disposed rate limiting queue counts no failure and keeps no memory of its own limiter', () => {
+test('a disposed rate limiting queue counts no failure and frees its limiter', () => {
   const core = sharedCore();
   const fill = () => {
     for (let i = 0; i < 50; i++) {
@@ -242,14 +240,14 @@ test('a disposed rate limiting queue counts no failure and keeps no memory of it
   expect(core.exports.memoryPages()).toBe(pages);
 });
 
-test('a refused delayed add is no retry', () => {
+test('a rejected delayed add is no retry', () => {
   const metricsProvider = new PrometheusProvider();
   const queue = new DelayingQueue({ name: 'q', metricsProvider });
   expectError(() => queue.addAfter(5 as unknown as string, 10), 'INVALID_ARGUMENT');
   expect(metricsProvider.text()).toContain('workqueue_retries_total{name="q"} 0');
 });
 
-test('a metric that adds the very item that is being done loses nothing', () => {
+test('a metric that adds the item that is being done loses nothing', () => {
   const provider = new PrometheusProvider();
   const queue: WorkQueue = new WorkQueue({
     name: 'q',
@@ -271,7 +269,7 @@ test('a metric that adds the very item that is being done loses nothing', () => 
   queue.shutDown();
 });
 
-test('a signal that can only be listened to is refused before anything waits on it', async () => {
+test('a signal without removeEventListener is rejected at once', async () => {
   const queue = new WorkQueue();
   const signal = { aborted: false, addEventListener: () => {} } as unknown as AbortSignal;
   await expect(queue.get({ signal })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -292,7 +290,7 @@ test('parallelizeUntil stops within a chunk when its signal fires, as client-go'
   expect(ran).toEqual([0, 1]);
 });
 
-test('until reports what a worker throws at the end, unless it is the end itself', async () => {
+test("until reports a worker's error at the end, unless it is the abort", async () => {
   const stop = new AbortController();
   await until(
     () => {
@@ -305,7 +303,7 @@ test('until reports what a worker throws at the end, unless it is the end itself
   expect(reported).toEqual([new Error('corrupt')]);
 });
 
-test('index values are counted and read as one, whatever the array says', () => {
+test('index values are read once, whatever the array returns', () => {
   const index = new IndexMap(new CacheCore());
   const liar = ['a'];
   liar[Symbol.iterator] = function* () {
@@ -326,7 +324,7 @@ describe('FakeClock', () => {
     expect(clock.now()).toBe(100);
   });
 
-  test('lets long chains of work come to rest before time moves on', async () => {
+  test('lets long promise chains finish before time moves on', async () => {
     const clock = new FakeClock();
     const log: number[] = [];
     clock.setTimer(async () => {
@@ -337,7 +335,7 @@ describe('FakeClock', () => {
     expect(log).toEqual([20]);
   });
 
-  test('takes numbers and functions only', () => {
+  test('accepts only numbers and functions', () => {
     const clock = new FakeClock(1);
     for (const wrong of ['5', 1n, Number.NaN, -1, Number.POSITIVE_INFINITY]) {
       expectError(() => clock.step(wrong as number), 'INVALID_ARGUMENT');
@@ -347,9 +345,9 @@ describe('FakeClock', () => {
   });
 });
 
-test('a metric that takes an item from another priority queue changes no answer of getWithPriority', async () => {
-  // The core keeps one priority, that of what was handed out last; it was read after the metrics
-  // had been told.
+test('a metric that takes another item does not change getWithPriority', async () => {
+  // The core keeps the priority of the item that was handed out last; it was read after the metrics
+  // were called.
   const other = new PriorityQueue();
   other.addWithOpts({ priority: 99 }, 'other');
   const metricsProvider = new PriorityProvider();
@@ -376,8 +374,7 @@ describe('a clock that throws where only the metrics need it', () => {
     throw new Error('no time');
   };
 
-  // The item was taken by then: the get() got the error instead, and nobody could ever
-  // hand it back.
+  // The item was taken by then: get() threw, and the item was lost.
   test('loses no item', async () => {
     const { clock, queue } = start();
     clock.setTimer = fail;
@@ -385,8 +382,8 @@ describe('a clock that throws where only the metrics need it', () => {
     expect(reported).toMatchObject([{ message: 'no time' }]);
   });
 
-  // Nobody catches what a timer throws: it ended the process.
-  test('is reported from the timer, which goes on', () => {
+  // Nothing catches the error of a timer: it ended the process.
+  test('is reported from the timer, which continues', () => {
     const { clock, metricsProvider, queue } = start();
     queue.tryGet();
     const now = clock.now.bind(clock);
@@ -398,8 +395,8 @@ describe('a clock that throws where only the metrics need it', () => {
     expect(metricsProvider.values.unfinished).toBe(1);
   });
 
-  // shutDown() ended between the flag and the gets, and a second one found it done already.
-  test('does not keep the news of a shutdown from those who wait', async () => {
+  // shutDown() ended between the flag and the gets, and a second call had no effect.
+  test('does not keep gets from ending at a shutdown', async () => {
     const { clock, queue } = start();
     queue.tryGet();
     const waits = queue.get();
@@ -412,8 +409,7 @@ describe('a clock that throws where only the metrics need it', () => {
 test.each([DelayingQueue, PriorityQueue])(
   'a metric that disposes of the queue while delays fire is no error (%o)',
   (Queue) => {
-    // The look for the next delay found the queue gone, and that was reported as if something had
-    // gone wrong.
+    // The next delay was read from the disposed queue, and that was reported as an error.
     const clock = new FakeClock();
     const metricsProvider =
       Queue === PriorityQueue ? new PriorityProvider() : new RecordingProvider();

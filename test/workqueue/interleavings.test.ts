@@ -1,7 +1,7 @@
 /**
- * Waiting calls under random schedules. Two views: the same commands to the queue and to the model,
- * which must let the same calls return at the same step; and producers, workers and a shutdown as
- * programs write them, judged by the promises. fast-check prints the seed and shrinks what fails;
+ * Waiting calls under random schedules, in two ways: the same commands to the queue and to the
+ * model, whose calls must return at the same step; and producers, workers and a shutdown as in
+ * programs, checked by the queue's promises. fast-check prints the seed and shrinks failures;
  * CAPSTAN_SEED repeats a run.
  */
 import { FakeClock } from 'capstan/workqueue';
@@ -46,7 +46,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 describe.each(implementations)('waiting calls, $name', (make) => {
-  test('return at the step at which the model lets them return, with the same answers', async () => {
+  test('return at the same step as in the model, with the same answers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
         const clock = new FakeClock();
@@ -108,7 +108,7 @@ describe.each(implementations)('waiting calls, $name', (make) => {
     );
   });
 
-  test('producers, workers and shutdown: nothing is lost, nothing runs twice at once, everybody ends', async () => {
+  test('producers, workers and shutdown: nothing is lost or runs twice at once', async () => {
     const plan = fc.record({
       producers: fc.array(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 25 }), {
         minLength: 1,

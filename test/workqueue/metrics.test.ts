@@ -14,7 +14,7 @@ import { implementations } from '../helpers/workqueue/implementations.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
-describe.each(implementations)('a provider of the user, $name', (make) => {
+describe.each(implementations)("a user's provider, $name", (make) => {
   function start() {
     const clock = new FakeClock();
     const provider = new RecordingProvider();
@@ -25,7 +25,7 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     };
   }
 
-  test('hears of delayed adds when they are due, and of each addAfter as a retry', () => {
+  test('gets delayed adds when they are due, and each addAfter as a retry', () => {
     const { clock, provider, queue } = start();
     queue.addAfter('a', 50);
     queue.addAfter('a', 70);
@@ -40,7 +40,7 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(provider.values.latency).toEqual([0.06, 0.01, 0.01]);
   });
 
-  test('hears nothing of what shutDown drops', () => {
+  test('does not get what shutDown drops', () => {
     const { clock, provider, queue } = start();
     queue.addAfter('a', 50);
     queue.shutDown();
@@ -50,7 +50,7 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(provider.values).toMatchObject({ retries: 1, adds: 0, depth: 0 });
   });
 
-  test('unfinished work adds up all that is processed, the longest is one, and both go back to 0', () => {
+  test('unfinished work is the sum, the longest the maximum, and both return to 0', () => {
     const { clock, provider, queue } = start();
     queue.add('a');
     queue.tryGet();
@@ -68,10 +68,10 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(clock.timers()).toBe(0);
   });
 
-  // Two gets waited, a metric of the first key handed out added a second one: the second key went
-  // to the first get as well, and the first key, in processing for ever, to nobody.
+  // Two gets waited, and a metric of the first key handed out added a second one: the second key
+  // went to the first get as well, and the first key was lost in processing.
   test.each(['rateLimiting', 'priority'] as const)(
-    'a metric that adds, or ends the queue, while a key is handed out to who waits: no key is lost (%s)',
+    'a metric that adds, or ends the queue, during a hand-out loses no key (%s)',
     async (kind) => {
       for (const act of ['add', 'shutDown'] as const) {
         const provider = new RecordingProvider();
@@ -105,7 +105,7 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(provider.names).toEqual(new Set());
   });
 
-  test('a provider that throws is reported and costs the queue nothing', () => {
+  test('a provider that throws is reported and does not affect the queue', () => {
     const reported: unknown[] = [];
     const previous = setErrorHandler((error) => reported.push(error));
     try {
@@ -124,8 +124,8 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     }
   });
 
-  test('a provider whose every metric rejects is reported for each call and costs the queue nothing', async () => {
-    // Story: only what was thrown was caught, and a provider of async functions ended the process.
+  test('a provider whose every metric rejects is reported for each call', async () => {
+    // Story: only thrown errors were caught, and a provider of async functions ended the process.
     const reported: unknown[] = [];
     const previous = setErrorHandler((_, what) => reported.push(what));
     const away = () => Promise.reject(new Error('the backend is away'));
@@ -190,7 +190,7 @@ const names = {
 };
 
 describe.each(implementations)('PrometheusProvider, $name', (make) => {
-  test('has the seven names and types, the label "name", and the buckets of component-base', () => {
+  test('has the seven names and types, the label "name", and component-base\'s buckets', () => {
     const metricsProvider = new PrometheusProvider();
     make.delaying({ name: 'websites', metricsProvider, clock: new FakeClock() });
     const families = parseText(metricsProvider.text());
@@ -210,7 +210,7 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(buckets?.filter((le) => le !== undefined)).toEqual([...clientGoBounds, '+Inf']);
   });
 
-  test('the controller-runtime flavor: labels name and controller, priority on depth, two more buckets', () => {
+  test('the controller-runtime flavor has its labels and two more buckets', () => {
     const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
     make.delaying({ name: 'websites', metricsProvider, clock: new FakeClock() });
     const families = parseText(metricsProvider.text());
@@ -233,7 +233,7 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     ]);
   });
 
-  test('says what a provider that is called per operation is told', () => {
+  test('has the same values as a provider that is called per operation', () => {
     const clock = new FakeClock();
     const text = new PrometheusProvider();
     const called = new RecordingProvider();
@@ -276,7 +276,7 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(sample('work_duration_seconds', 'count')).toBe(1);
   });
 
-  test('an observation falls into the first bucket that is not below it; all above go to +Inf', () => {
+  test('an observation is in the first bucket with a bound not below it', () => {
     const clock = new FakeClock();
     const metricsProvider = new PrometheusProvider();
     const queue = make.queue({ name: 'q', clock, metricsProvider });
@@ -329,7 +329,7 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(families.get('workqueue_longest_running_processor_seconds')?.samples[0]?.value).toBe(1);
   });
 
-  test('a queue that wraps another counts its retries under its own name', () => {
+  test('a queue that wraps another counts its retries under its name', () => {
     const metricsProvider = new PrometheusProvider();
     const clock = new FakeClock();
     const inner = make.queue({ name: 'q', metricsProvider, clock });
@@ -341,9 +341,9 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(families.get('workqueue_adds_total')?.samples[0]?.value).toBe(1);
   });
 
-  // Counters went with their queue: of two of a name the sum fell, which reads as a restart, and as
-  // work that never was.
-  test('the gauges of a queue that is disposed of leave the text, and what it has counted stays; of one that is shut down all does', () => {
+  // Counters ended with their queue: with two of a name the sum fell, which looks like a restart,
+  // and so like work that was never done.
+  test('gauges of a disposed queue are removed, its counters stay', () => {
     const metricsProvider = new PrometheusProvider();
     const clock = new FakeClock();
     const value = (name: string) =>
@@ -397,7 +397,7 @@ describe('PrometheusProvider by hand', () => {
     expect(work.map(({ value }) => value)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 50, 1]);
   });
 
-  test('without a queue the text is empty, and a flavor that is none is a typed error', () => {
+  test('without a queue the text is empty, and an unknown flavor is a typed error', () => {
     expect(new PrometheusProvider().text()).toBe('');
     expectError(
       () => new PrometheusProvider({ flavor: wrong('prom') }),

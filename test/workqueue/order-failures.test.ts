@@ -1,6 +1,6 @@
 /**
- * An order of the user's that throws, loses what it was given or answers with rubbish: no key is
- * lost by it, and no get waits while a key is ready.
+ * A user's order that throws, loses its items or returns invalid results: no key is lost, and no
+ * get waits while a key is ready.
  */
 import {
   DelayingQueue,
@@ -17,11 +17,11 @@ import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 const reported = collectErrorValues();
 
-/** First in, first out; each of its methods can be told to throw so many times. */
+/** First in, first out; each method can throw a given number of times. */
 class Failing implements QueueOrder<string> {
   readonly items: string[] = [];
   readonly fails = { touch: 0, push: 0, len: 0, pop: 0 };
-  /** Whether pop has taken the item off when it throws. */
+  /** Whether pop removes the item before it throws. */
   popsFirst = false;
 
   touch(_item: string): void {
@@ -56,32 +56,29 @@ const gotten = (get: Promise<{ item: string | undefined }>): Promise<string | un
   );
 
 describe('push', () => {
-  // The core had the key as ready and the order did not: every later add of it was swallowed.
+  // The core had the key as ready and the order did not: every later add of it was ignored.
   test.each([
     ['add', (queue: WorkQueue) => queue.add('x')],
     ['addAll', (queue: WorkQueue) => queue.addAll(['x'])],
     ['addSlots', (queue: WorkQueue) => queue.addSlots(Int32Array.of(queue.pin('x')), 1)],
-  ])(
-    'that throws leaves nothing of an %s behind, and the next add is as the first',
-    async (_, add) => {
-      const order = new Failing();
-      const provider = new RecordingProvider();
-      const queue = new WorkQueue({ order, name: 'q', metricsProvider: provider });
-      const waiting = gotten(queue.get());
-      order.fails.push = 2;
-      expect(() => add(queue)).toThrow('push');
-      expect(() => add(queue)).toThrow('push');
-      expect([queue.len(), queue.snapshot().keys]).toEqual([0, []]);
-      add(queue);
-      expect(await waiting).toBe('x');
-      queue.done('x');
-      expect([queue.len(), queue.tryGet(), drain(queue)]).toEqual([0, undefined, []]);
-      expect(reported).toEqual([]);
-      queue.shutDown();
-    },
-  );
+  ])('that throws leaves nothing of an %s behind, and the next add works', async (_, add) => {
+    const order = new Failing();
+    const provider = new RecordingProvider();
+    const queue = new WorkQueue({ order, name: 'q', metricsProvider: provider });
+    const waiting = gotten(queue.get());
+    order.fails.push = 2;
+    expect(() => add(queue)).toThrow('push');
+    expect(() => add(queue)).toThrow('push');
+    expect([queue.len(), queue.snapshot().keys]).toEqual([0, []]);
+    add(queue);
+    expect(await waiting).toBe('x');
+    queue.done('x');
+    expect([queue.len(), queue.tryGet(), drain(queue)]).toEqual([0, undefined, []]);
+    expect(reported).toEqual([]);
+    queue.shutDown();
+  });
 
-  test('that throws when a key is done or due loses it neither, and holds up no other', async () => {
+  test('that throws when a key is done or due loses no key', async () => {
     const clock = new FakeClock();
     const order = new Failing();
     const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(100, 1_000), {
@@ -112,7 +109,7 @@ describe('push', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('that always throws when keys are done costs the order, not the keys', () => {
+  test('that always throws when keys are done loses the order, not the keys', () => {
     const order = new Failing();
     const queue = new WorkQueue({ order });
     const keys = ['a', 'b', 'c'];
@@ -126,7 +123,7 @@ describe('push', () => {
     expect(reported).toHaveLength(15);
   });
 
-  test('that is async and fails is reported; what it has lost by that is handed out', async () => {
+  test('that is async and fails is reported; its lost item is handed out', async () => {
     const items: string[] = [];
     const queue = new WorkQueue({
       queue: {
@@ -148,7 +145,7 @@ describe('push', () => {
     ]);
   });
 
-  test('that ends its queue and throws is told to the adder', () => {
+  test('that ends its queue and throws rejects the add', () => {
     const queue: WorkQueue = new WorkQueue({
       queue: {
         ...{ touch: () => undefined, len: () => 0, pop: () => 'x' },
@@ -163,9 +160,9 @@ describe('push', () => {
   });
 });
 
-// add() threw what pop threw, and the get went on waiting with the key ready, until the next add.
-describe.each([false, true])('pop that throws, with the item taken off: %s', (popsFirst) => {
-  test('rejects the get, also one that waits, and the key comes out after it', async () => {
+// add() threw the error of pop, and the get waited with the key ready, until the next add.
+describe.each([false, true])('pop that throws, with the item removed: %s', (popsFirst) => {
+  test('rejects the get, also a waiting one, and the key comes out after it', async () => {
     for (const waits of [false, true]) {
       const order = new Failing();
       order.popsFirst = popsFirst;
@@ -182,7 +179,7 @@ describe.each([false, true])('pop that throws, with the item taken off: %s', (po
     }
   });
 
-  test('always is the end of no key: recover() has them', () => {
+  test('always loses no key: recover() has them', () => {
     const order = new Failing();
     order.popsFirst = popsFirst;
     order.fails.pop = Number.POSITIVE_INFINITY;
@@ -203,7 +200,7 @@ describe.each([false, true])('pop that throws, with the item taken off: %s', (po
 });
 
 test.each([undefined, Number.NaN, '1', -1, Promise.resolve(1)])(
-  'len that answers %s is an error of the get and of len(), and the key stays',
+  'len that returns %s is an error of the get and of len(), and the key stays',
   async (answer) => {
     const order = new Failing();
     const queue = new WorkQueue({ order });
@@ -222,7 +219,7 @@ test.each<[string, () => unknown]>([
   ['an item that was never pushed', () => 'never pushed'],
   ['a promise', () => Promise.reject(new Error('late'))],
 ])(
-  'pop that answers %s is an error of the get, and the key comes out after it',
+  'pop that returns %s is an error of the get, and the key comes out after it',
   async (_, answer) => {
     const order = new Failing();
     const { pop } = order;
@@ -238,7 +235,7 @@ test.each<[string, () => unknown]>([
   },
 );
 
-test('touch that throws is told to the adder, and the key stays', () => {
+test('touch that throws rejects the add, and the key stays', () => {
   const order = new Failing();
   const queue = new WorkQueue({ order });
   queue.add('x');
@@ -247,9 +244,9 @@ test('touch that throws is told to the adder, and the key stays', () => {
   expect(drain(queue)).toEqual(['x']);
 });
 
-// A delayed add ends by the key function, where its queue has an order or metrics of the user's:
-// what that threw was reported, and the item was gone.
-test('a key function that throws when a delay ends is asked again each second', () => {
+// With a user's order or metrics a delayed add ends by the key function: its error was reported,
+// and the item was lost.
+test('a key function that throws when a delay ends is called again each second', () => {
   const clock = new FakeClock();
   let fails = false;
   const key = (item: string): string => {
@@ -273,7 +270,7 @@ test('a key function that throws when a delay ends is asked again each second', 
   expect(clock.timers()).toBe(0);
 });
 
-test('a limiter that does not say how often a key has failed hides no key of a snapshot', () => {
+test('a limiter without numRequeues hides no key of a snapshot', () => {
   const limiter = { when: () => 5, forget: () => undefined, numRequeues: () => Number.NaN };
   const queue = new RateLimitingQueue(limiter, { clock: new FakeClock() });
   queue.add('x');

@@ -21,7 +21,7 @@ describe('parallelizeUntil', () => {
     },
   );
 
-  test('no more than the workers run at once, and all of them do', async () => {
+  test('no more than the workers run at once, and all of them run', async () => {
     let running = 0;
     let most = 0;
     const finish: (() => void)[] = [];
@@ -46,7 +46,7 @@ describe('parallelizeUntil', () => {
     expect(ran).toBe(0);
   });
 
-  test('a signal stops the handing out; what runs is waited for', async () => {
+  test('a signal stops further pieces; running ones are awaited', async () => {
     const controller = new AbortController();
     const seen: number[] = [];
     const finish: (() => void)[] = [];
@@ -89,7 +89,7 @@ describe('parallelizeUntil', () => {
     ],
     ['rejected', () => Promise.reject(new Error('piece 1'))],
   ])(
-    'an error that is %s stops the handing out and rejects once what runs has ended',
+    'an error that is %s stops further pieces and rejects after running ones',
     async (_how, fail) => {
       const seen: number[] = [];
       let finish = () => {};

@@ -1,7 +1,4 @@
-/**
- * Very many priorities: what a get costs with them, what stays of them when they are history, and
- * that the order holds meanwhile.
- */
+/** Very many priorities: the cost of a get, the memory that remains afterwards, and the order. */
 import { FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
@@ -37,7 +34,7 @@ class Wide {
     return x.priorityTaken();
   }
 
-  /** ns a get, at best. */
+  /** The shortest time of a get, in nanoseconds. */
   measure(gets: number, before: () => void): number {
     let best = Number.POSITIVE_INFINITY;
     for (let round = 0; round < 5; round++) {
@@ -50,7 +47,7 @@ class Wide {
   }
 }
 
-// Each get looked at every level below, with aging, and at those above that had become empty.
+// With aging each get looked at every lower level, and at higher ones that had become empty.
 describe.each([0, 1_000])('very many priorities, everyMs %i', (everyMs) => {
   test('a get with 32 000 of them costs little more than with 64', () => {
     const [few, many] = [64, 32_000].map((priorities) => {
@@ -64,7 +61,7 @@ describe.each([0, 1_000])('very many priorities, everyMs %i', (everyMs) => {
     expect(many / few).toBeLessThan(40);
   });
 
-  test('when they are history nothing is slower than before, and few are still listed', () => {
+  test('when they are gone nothing is slower than before, and few are still listed', () => {
     const wide = new Wide(64, everyMs);
     const two = () => {
       wide.add(100_000);
@@ -82,7 +79,7 @@ describe.each([0, 1_000])('very many priorities, everyMs %i', (everyMs) => {
   });
 });
 
-// Levels that lose their last key, come again, and are dropped in between.
+// Levels that lose their last key, get a new one, and are dropped in between.
 describe.each(implementations)('priorities that come and go by the thousand, $name', (make) => {
   test.each([undefined, 5])('come in the order of the model (aging %s)', (everyMs) => {
     const random = new Random(seed);

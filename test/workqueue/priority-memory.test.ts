@@ -1,6 +1,6 @@
 /**
- * Priority queues where memory ends: a refused add has changed nothing, done() and the firing of
- * delays go on, and levels do not pile up.
+ * Priority queues without memory: a rejected add has changed nothing, done() and delays still work,
+ * and levels do not accumulate.
  */
 import {
   type AddOptions,
@@ -24,10 +24,7 @@ const core = sharedCore();
 const grow = (allowed: boolean) =>
   core.exports.memoryLimit(allowed ? 65_535 : core.exports.memoryPages());
 
-/**
- * Takes all memory that earlier tests have given back, so that what is asked for from here on must
- * be grown.
- */
+/** Takes all memory that earlier tests have freed, so that further memory must be grown. */
 function takeAll(): { giveBack(): void } {
   grow(false);
   const tables: number[] = [];
@@ -61,7 +58,7 @@ class World {
 type Act = (world: World) => void;
 
 /**
- * Asks for a chunk and buckets more than once, blocks of long keys, room for more levels than at
+ * Needs a chunk and buckets more than once, blocks of long keys, room for more levels than at
  * first, a larger heap, and for nothing.
  */
 const script: Act[] = [];
@@ -102,7 +99,7 @@ script.push(drainAll);
 
 describe.each(implementations)('priority queues short of memory, $name', (make) => {
   test.each([undefined, 5])(
-    'memory refused at random moments: nothing is half changed (aging %s)',
+    'memory refused at random moments: each call is all or nothing (aging %s)',
     (everyMs) => {
       const random = new Random(seed);
       let refused = 0;
@@ -115,7 +112,7 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
         const padding = 'x'.repeat(300);
         const filler = takeAll();
         for (let i = 0; i < 7_000; i++) {
-          // A page or two now and then: with no limit the instance takes an eighth more at once,
+          // A page or two now and then: without a limit the instance takes an eighth more at once,
           // and some seeds saw no refusal at all.
           if (i % 200 === 0)
             core.exports.memoryLimit(
@@ -180,7 +177,7 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     },
   );
 
-  test('each block that a script asks for, refused: a typed error, nothing changed, and the rest ends as in the model', () => {
+  test('each allocation of a script, refused, is a typed error without a change', () => {
     const blocks = script.map(() => 0);
     for (let round = 0; round < 2; round++) {
       const world = new World(make); // the first one also makes the idle queue of the class
@@ -224,9 +221,9 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
   });
 
   // Each return to an earlier time left one more live entry of the same key and time. Making room
-  // found nothing stale to drop, time and again: 60 000 ns an add with 20 000 keys that are parked,
-  // taken forward and parked again, where a delaying queue takes 120.
-  test('waits that are put off and brought forward for ever stay as cheap as in a delaying queue', () => {
+  // repeatedly found no stale entry: 60 000 ns an add with 20 000 keys that are delayed, moved
+  // forward and delayed again, where a delaying queue takes 120.
+  test('waits that are moved back and forth stay as cheap as in a delaying queue', () => {
     const clock = new FakeClock();
     const [priority, delaying] = [
       make.priority(undefined, { clock }),
@@ -248,7 +245,7 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     expect(priority / delaying).toBeLessThan(25);
   });
 
-  test('priorities that come and go leave no memory behind, whichever way their keys took', () => {
+  test('priorities that come and go leave no memory behind', () => {
     const clock = new FakeClock();
     const queue = make.priority(undefined, { clock });
     const cycle = (from: number) => {

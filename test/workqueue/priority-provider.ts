@@ -1,6 +1,6 @@
 /**
- * A MetricsProvider as a user of priority queues writes one: it keeps what it was told. Being asked
- * for a depth without priorities is an error.
+ * A MetricsProvider for priority queues, which records its calls. A request for a depth without
+ * priorities is an error.
  */
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 

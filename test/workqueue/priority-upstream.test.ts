@@ -1,7 +1,7 @@
 /**
  * The counterpart of each test of controller-runtime's pkg/controller/priorityqueue
- * (priorityqueue_test.go), under its name, and of the one of pkg/internal/metrics that concerns it.
- * What it asserts is the same; goroutines are async functions here, and time is a FakeClock.
+ * (priorityqueue_test.go), under its name, and of the relevant one of pkg/internal/metrics. The
+ * assertions are the same; goroutines are async functions here, and time is a FakeClock.
  */
 import {
   type AddOptions,
@@ -38,7 +38,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
       adds: metrics.values.adds,
       retries: metrics.values.retries,
     });
-    /** The key and priority that a get is answered at once. */
+    /** The key and priority that a get returns at once. */
     const get = async (): Promise<[string | undefined, number]> => {
       const { item, priority } = await queue.getWithPriority();
       return [item, priority];
@@ -187,7 +187,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     expect(queue.len()).toBe(0);
   });
 
-  test('updates metrics correctly for an item that gets initially added with after and then without', async () => {
+  test('updates metrics correctly for an item that gets initially added with after…', async () => {
     const { queue, depth } = newQueue();
     queue.addWithOpts({ after: 3_600_000 }, 'foo');
     expect([queue.len(), depth()]).toEqual([0, {}]);
@@ -197,7 +197,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     expect([queue.len(), depth()]).toEqual([0, { 0: 0 }]);
   });
 
-  test('updates metrics correctly when an item with after is re-added with higher priority and no after', async () => {
+  test('updates metrics correctly when an item with after is re-added…', async () => {
     const { queue, get, depth } = newQueue();
     queue.addWithOpts({ after: 3_600_000, priority: 0 }, 'foo');
     expect([queue.len(), depth()]).toEqual([0, {}]);
@@ -219,7 +219,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     expect(queue.len()).toBe(0);
   });
 
-  test('TestFuzzPriorityQueue: never handed out twice, highest priority, no depth below 0', async () => {
+  test('TestFuzzPriorityQueue: never twice, highest priority, no depth below 0', async () => {
     const { queue, clock, metrics } = newQueue();
     const random = new Random(seed + 1);
     const inQueue = new Map<string, number>();
@@ -252,8 +252,8 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
         queue.done(got.item);
       }
     };
-    // What is handed out has the priority of that moment: it is noted when a depth is told, before
-    // the get resumes.
+    // The priority of a hand-out is that of its moment: it is recorded when the depth is reported,
+    // before the get resumes.
     const expected = new Map<string, number>();
     const next = queue.take.bind(queue);
     queue.take = () => {
@@ -381,7 +381,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     }
   });
 
-  test('TestMetricsAreUpdatedForItemWhoseRequeueAfterExpiredThatGetsAddedAgainWithoutRequeueAfter', async () => {
+  test('TestMetricsAreUpdatedForItemWhoseRequeueAfterExpired…', async () => {
     const { queue, clock, depth, metrics } = newQueue();
     queue.addWithOpts({ after: 50 }, 'foo');
     clock.step(50);
@@ -408,7 +408,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     expect(told()).toEqual({ depth: { 0: 0 }, adds: 2, retries: 2 });
   });
 
-  test('TestPriorityQueueDoesNotDeadlockOnShutdownWhileHandingOutItems: all workers return', async () => {
+  test('TestPriorityQueueDoesNotDeadlockOnShutdownWhileHandingOutItems', async () => {
     const random = new Random(seed + 2);
     for (let round = 0; round < 50; round++) {
       const queue = make.priority();
@@ -427,7 +427,7 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     }
   });
 
-  test('same priority many adds does not trigger cardinality limit, more than 25 priorities do', () => {
+  test('same priority many adds does not trigger cardinality limit', () => {
     const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
     const queue = make.priority(undefined, {
       name: 'test',

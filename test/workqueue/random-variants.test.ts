@@ -1,7 +1,7 @@
 /**
- * What a queue answers does not depend on the way in which it works: with a user's metrics or order
- * it goes item by item, without them the core takes whole batches; times add a column; keys stand
- * in one of two tables. Here all of them are told the same random things.
+ * The answers of a queue do not depend on its implementation: with a user's metrics or order it
+ * works item by item, without them the core takes whole batches; times add a column; keys are in
+ * one of two tables. Here all variants get the same random calls.
  */
 import {
   FakeClock,
@@ -21,7 +21,7 @@ console.log(`CAPSTAN_SEED=${seed} repeats the random variants`);
 
 const reported = collectErrorValues();
 
-/** First in, first out; refuses to hear of what it does not hold. */
+/** First in, first out; throws for an item that it does not hold. */
 class Fifo implements QueueOrder<string> {
   readonly #items = new Set<string>();
 
@@ -53,8 +53,7 @@ const ways: Record<string, () => QueueOptions<string>> = {
 };
 
 /**
- * One queue, and what it answers to the random calls of a seed. Only who was handed an item ends
- * it.
+ * One queue, and its answers to the random calls of a seed. Only the call that got an item ends it.
  */
 class Life {
   readonly #random: Random;
@@ -191,7 +190,7 @@ class Life {
   ];
 }
 
-describe('queues that work in different ways answer the same', () => {
+describe('queues with different implementations answer the same', () => {
   const rules: QueueOptions<string>[] = [
     {},
     { addEndsWait: true },

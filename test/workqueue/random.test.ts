@@ -32,9 +32,7 @@ import {
 const seed = testSeed();
 console.log(`test/workqueue/random.test.ts: CAPSTAN_SEED=${seed}`);
 
-/**
- * How items of a kind are made: a fresh one at each use, and the model's key for it, one to one.
- */
+/** How items of a kind are made: a new one at each use, and the model's key for it, one to one. */
 interface Kind<T> {
   readonly name: string;
   readonly key: ((item: T) => string) | undefined;
@@ -74,7 +72,7 @@ const objectKind: Kind<{ readonly id: number }> = {
 interface Plan {
   readonly operations: number;
   readonly keys: number;
-  /** How many operations a queue lives before it is shut down and drained. */
+  /** The number of operations before the queue is shut down and drained. */
   readonly life: number;
   /**
    * Delays and times are multiples of this many ms (with 0, a few are fractions): the coarser, the
@@ -83,7 +81,7 @@ interface Plan {
   readonly quantum: number;
 }
 
-/** 5 ms doubling, and at least 3 or 300 ms: whole and equal deadlines meet often. */
+/** 5 ms doubling, and at least 3 or 300 ms: whole and equal deadlines are frequent. */
 function limiters<T>(kind: Kind<T>): { real: RateLimiter<T>; model: ModelLimiter } {
   return {
     real: new MaxOfRateLimiter<T>(
@@ -101,8 +99,8 @@ function limiters<T>(kind: Kind<T>): { real: RateLimiter<T>; model: ModelLimiter
 type Regime = readonly [number, number, number, number, number, number, number, number];
 
 /**
- * What goes on for some hundred operations. A queue that is always full hides the order in which
- * keys come, and one that is always empty hides the merging of keys, so the regimes change.
+ * The regime of some hundred operations. A queue that is always full hides the order of keys, and
+ * one that is always empty hides the merging of keys, so the regimes change.
  */
 const regimes: readonly Regime[] = [
   [40, 15, 15, 12, 6, 4, 1, 7], // fills
@@ -140,7 +138,7 @@ class Life<T> {
     while (this.operations < operations) this.#step();
     this.#queue.shutDown();
     this.#model.shutDown();
-    // a queue that is shut down obeys rules too
+    // a queue that is shut down has rules too
     for (let i = 0; i < operations / 20; i++) this.#step();
     while (this.#get() || this.#processing.length > 0) this.#done();
     this.#must(this.#clock.timers(), 0, 'timers after shutdown');
@@ -214,7 +212,7 @@ class Life<T> {
     this.#sameLength('done');
   }
 
-  /** Of a key that is queued, or waits, or that nobody knows. */
+  /** Of a key that is queued, waits, or is unknown. */
   #doneUnknown(): void {
     const { item, key } = this.#any();
     if (this.#model.processing().includes(key)) return;
@@ -295,26 +293,17 @@ const plans: readonly Plan[] = [
 describe.each(implementations)('random operations, $name', (make) => {
   const random = new Random(seed);
 
-  test.each(plans)(
-    '$operations on $keys keys in steps of $quantum ms agree with the model: strings',
-    (plan) => {
-      total += play(random.fork(), stringKind, plan, make);
-    },
-  );
+  test.each(plans)('$operations on $keys keys in steps of $quantum ms: strings', (plan) => {
+    total += play(random.fork(), stringKind, plan, make);
+  });
 
-  test.each(plans)(
-    '$operations on $keys keys in steps of $quantum ms agree with the model: requests',
-    (plan) => {
-      total += play(random.fork(), requestKind, plan, make);
-    },
-  );
+  test.each(plans)('$operations on $keys keys in steps of $quantum ms: requests', (plan) => {
+    total += play(random.fork(), requestKind, plan, make);
+  });
 
-  test.each(plans)(
-    '$operations on $keys keys in steps of $quantum ms agree with the model: objects behind a key function',
-    (plan) => {
-      total += play(random.fork(), objectKind, plan, make);
-    },
-  );
+  test.each(plans)('$operations on $keys keys in steps of $quantum ms: objects', (plan) => {
+    total += play(random.fork(), objectKind, plan, make);
+  });
 });
 
 describe.each(implementations)('random calls of limiters, $name', (make) => {
@@ -368,14 +357,14 @@ describe.each(implementations)('random calls of limiters, $name', (make) => {
   });
 });
 
-test('a queue that differs from the model is found', () => {
-  // The comparison itself must be able to fail: this model takes two keys for one.
+test('a queue that differs from the model is detected', () => {
+  // The comparison itself must be able to fail: this model treats two keys as one.
   const merging: Kind<string> = { ...stringKind, modelKey: (item) => (item === 'a' ? '' : item) };
   const plan: Plan = { operations: 20_000, keys: 8, life: 20_000, quantum: 0 };
   for (const make of implementations)
     expect(() => play(new Random(seed), merging, plan, make)).toThrow(/seed/);
 });
 
-test('that was a million operations at least', () => {
+test('at least a million operations ran', () => {
   expect(total).toBeGreaterThan(1_000_000);
 });

@@ -1,16 +1,14 @@
 /**
- * A hundred thousand schedules: producers, workers, a batch worker, calls that are aborted, time
- * that passes and one of the ways to end, each a small program of its own whose steps fast-check's
- * scheduler puts in any order. Beside every call stands the same call of the model
- * (test/helpers/workqueue/queue-model.ts), so that each get must be answered with the model's key,
- * in the model's order, and each drain must end when the model's does. What the programs see is
- * judged by the promises alone, too:
+ * A hundred thousand schedules: producers, workers, a batch worker, aborted calls, passing time and
+ * one of the ways to end, each a small program whose steps fast-check's scheduler puts in any
+ * order. Each call is also made to the model (test/helpers/workqueue/queue-model.ts): each get must
+ * return the model's key, in the model's order, and each drain must end when the model's does. The
+ * results of the programs are also checked by the promises alone:
  *
- * - no item is handed out twice at once, none is lost: every add before the shutdown is followed by
- *   a hand-out that comes after it;
- * - no wake-up is lost: when nothing can move any more, nothing is ready, or nobody is left to take
- *   it;
- * - after a shutdown everybody ends.
+ * - no item is handed out twice at once, and none is lost: every add before the shutdown is
+ *   followed by a later hand-out;
+ * - no wake-up is lost: when no actor can move, nothing is ready, or no get waits;
+ * - after a shutdown every call ends.
  *
  * interleavings.test.ts has longer programs on fewer schedules. Seed by CAPSTAN_SEED;
  * CAPSTAN_SCHEDULES sets how many.
@@ -23,7 +21,7 @@ import { type Implementation, implementations } from '../helpers/workqueue/imple
 import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
-/** Of each implementation. Some come up twice; the distinct ones are counted. */
+/** Of each implementation. Some repeat; the distinct ones are counted. */
 const RUNS = Number(process.env.CAPSTAN_SCHEDULES ?? 53_000);
 const GOAL = 100_000;
 
@@ -36,7 +34,7 @@ interface Plan {
   readonly workers: number;
   /** Bit n: the n-th item that is processed is added again meanwhile. */
   readonly again: number;
-  /** So many gets are aborted, sooner or later. */
+  /** The number of gets that are aborted, sooner or later. */
   readonly aborts: number;
   readonly batches: boolean;
   readonly steps: readonly number[]; // of time, ms
@@ -121,7 +119,7 @@ class Run {
     queue.dispose();
   }
 
-  /** What an actor throws ends the run. */
+  /** An actor's error ends the run. */
   #start(actor: Promise<void>): void {
     actor.catch((error: unknown) => this.#problems.push(error));
   }
@@ -215,7 +213,7 @@ class Run {
       }
       this.#again >>= 1;
     }
-    // others may move while it is both in processing and to come again
+    // others may move while it is both processing and dirty
     if (added) await this.#move(actor);
     for (const item of items) this.#running.delete(item);
   }
@@ -261,7 +259,7 @@ class Run {
 
 const nothing = Promise.resolve();
 
-/** Long enough for all that can follow without the scheduler. */
+/** Long enough for all pending steps without the scheduler. */
 async function rest(): Promise<void> {
   for (let turn = 0; turn < 12; turn++) await undefined;
 }
@@ -289,7 +287,7 @@ describe.each(implementations)('any order of moves, $name', (make) => {
   });
 });
 
-test('that was a hundred thousand schedules at least', () => {
+test('at least a hundred thousand schedules ran', () => {
   console.log(
     `test/workqueue/schedules.test.ts: CAPSTAN_SEED=${seed}: ${runs} ` +
       `schedules, ${schedules.size} of them distinct`,

@@ -1,6 +1,6 @@
 /**
- * The soak of bench/queue/soak-run.ts in a short form, on either key table: a million keys that
- * each come once, ten thousand of them live. `npm run soak` is the long one.
+ * A short form of the soak bench/queue/soak-run.ts, on either key table: a million keys that each
+ * come once, ten thousand of them live. `npm run soak` is the long form.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SoakReport, soak } from '../../bench/queue/soak-run.ts';
@@ -20,7 +20,7 @@ function run(cycles: number, live: number): Promise<SoakReport> {
 afterEach(() => setKeyMode(undefined));
 
 describe.each<KeyMode>(['wasm', 'js'])('new keys all the time, keys in %s', (mode) => {
-  test('nothing is lost, nothing comes out too often, and memory follows the live keys', {
+  test('no key is lost or repeated, and memory is bounded by the live keys', {
     timeout: 120_000,
   }, async () => {
     setKeyMode(mode);
@@ -31,7 +31,7 @@ describe.each<KeyMode>(['wasm', 'js'])('new keys all the time, keys in %s', (mod
   });
 });
 
-test('a queue that loses keys, hands one out twice or keeps memory is found', async () => {
+test('a queue that loses keys, repeats one or keeps memory is detected', async () => {
   const { DelayingQueue } = await import('capstan/workqueue');
   const { add, done } = DelayingQueue.prototype;
   let calls = 0;

@@ -55,13 +55,13 @@ describe('until', () => {
     expect(runs).toBe(2);
     controller.abort();
     await settle();
-    expect(ended.state).toBe('pending'); // the run under way is waited for
+    expect(ended.state).toBe('pending'); // the running call is awaited
     finish();
     await settle();
     expect(ended.state).toBe('fulfilled');
   });
 
-  test('a run that throws or rejects is reported and followed by the next after the period', async () => {
+  test('a run that throws or rejects is reported, and the next one follows', async () => {
     const { clock, controller, signal } = start();
     const reported: string[] = [];
     const previous = setErrorHandler((error) => reported.push((error as Error).message));
@@ -86,7 +86,7 @@ describe('until', () => {
     }
   });
 
-  test('a worker that dies on an item is restarted and loses no other', async () => {
+  test('a worker that fails on an item is restarted and loses no other', async () => {
     const { clock, controller, signal } = start();
     const previous = setErrorHandler(() => {});
     try {
@@ -113,7 +113,7 @@ describe('until', () => {
     }
   });
 
-  test('an abort error of a worker that waits with the signal is the end, not a failure', async () => {
+  test('an abort error of a waiting worker is the end, not a failure', async () => {
     const { clock, controller, signal } = start();
     const reported: unknown[] = [];
     const previous = setErrorHandler((error) => reported.push(error));

@@ -1,7 +1,7 @@
 /**
  * The counterpart of each test of client-go's util/workqueue (queue_test, delaying_queue_test,
  * default_rate_limiters_test, rate_limiting_queue_test, metrics_test, parallelizer_test), under its
- * name. What it asserts is the same; goroutines are async functions here, and time is a FakeClock.
+ * name. The assertions are the same; goroutines are async functions here, and time is a FakeClock.
  * BenchmarkQueue and BenchmarkDelayingQueue_AddAfter have theirs in bench/.
  */
 import {
@@ -135,7 +135,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
     expect(queue.len()).toBe(0);
   });
 
-  test('TestCollapseWhileProcessing: two adds while processing give one more, after done, and no Touch', async () => {
+  test('TestCollapseWhileProcessing: two adds while processing give one more', async () => {
     const order = new TouchedOrder();
     const queue = make.queue({ order });
     queue.add('foo');
@@ -191,7 +191,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
     expect(drained.state).toBe('fulfilled');
   });
 
-  test('TestQueueDrainageUsingShutDownWithDrainWithDirtyItem: it comes back during the drain, then shutdown', async () => {
+  test('TestQueueDrainageUsingShutDownWithDrainWithDirtyItem: comes back once', async () => {
     const queue = make.queue();
     queue.add('foo');
     expect((await queue.get()).item).toBe('foo');
@@ -204,7 +204,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
     await drained;
   });
 
-  test('TestGarbageCollection: an item that was added, got and done is collectable while the queue lives', async () => {
+  test('TestGarbageCollection: an item that is done is collectable', async () => {
     const queue = make.queue<{ buffer: Uint8Array }>({ key: () => 'the only one' });
     const ref = (() => {
       const item = { buffer: new Uint8Array(1024) };
@@ -223,7 +223,7 @@ describe.each(implementations)('delaying_queue_test, $name', (make) => {
     return { clock, queue: make.delaying({ clock }) };
   }
 
-  test('TestSimpleQueue: nothing before its time, one after, and nothing again at the heartbeat', () => {
+  test('TestSimpleQueue: nothing before its time, one after, and not again', () => {
     const { clock, queue } = start();
     queue.addAfter('foo', 50);
     expect(queue.len()).toBe(0);
@@ -277,7 +277,7 @@ describe.each(implementations)('default_rate_limiters_test, $name', ({ within })
   const when = (limiter: RateLimiter, item: string, count: number) =>
     Array.from({ length: count }, () => limiter.when(item));
 
-  test('TestItemExponentialFailureRateLimiter: 1, 2, 4, 8, 16 ms an item, and Forget starts over', () => {
+  test('TestItemExponentialFailureRateLimiter: 1, 2, 4, 8, 16 ms, Forget resets', () => {
     const limiter = within(() => new ItemExponentialFailureRateLimiter(1, 1_000));
     expect(when(limiter, 'one', 5)).toEqual([1, 2, 4, 8, 16]);
     expect(limiter.numRequeues('one')).toBe(5);

@@ -1,6 +1,4 @@
-/**
- * bindings/workqueue/work-queue.ts and what the queues do beyond client-go, with either key table.
- */
+/** bindings/workqueue/work-queue.ts and the extensions beyond client-go, with either key table. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { extensionCases } from './cases/extensions.ts';

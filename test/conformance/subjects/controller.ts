@@ -1,7 +1,7 @@
 /**
- * controller: what is enqueued and what each reconciliation comes to are given; the same reconciles
- * must begin and end at the same times. Requests are put into the controller's own queue, as events
- * alone could not give them every priority.
+ * controller: the trace has the adds and the results of each reconcile; the same reconciles must
+ * begin and end at the same times. Requests are added to the controller's own queue, because events
+ * could not give them every priority.
  */
 import { defineResource } from 'capstan/cache';
 import { createController, type Result, TerminalError } from 'capstan/controller';
@@ -87,8 +87,8 @@ const KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * One worker has one order; with several it is chance which of one moment comes first, and the
- * recording's chance is taken.
+ * One worker has one order; with several workers the order within one moment is random, and the
+ * recorded one is used.
  */
 function inOrder(
   seen: readonly Reconciliation[],
@@ -163,7 +163,7 @@ export const controller: Subject = {
     async step(step: Step): Promise<Observed> {
       if (step.op !== 'scenario') throw unknownOp(step);
       const scenario = step as unknown as Scenario;
-      const previous = setErrorHandler(() => undefined); // what the recorded outcomes fail with
+      const previous = setErrorHandler(() => undefined); // the error of the recorded outcomes
       try {
         return await replay(scenario);
       } finally {

@@ -1,6 +1,4 @@
-/**
- * Typed reads of a step's arguments: a file that lacks one says so instead of replaying nonsense.
- */
+/** Typed reads of a step's arguments, with an error for a missing one. */
 import type { Step } from '../runner.ts';
 
 function wrong(step: Step, field: string, expected: string): TypeError {

@@ -1,6 +1,6 @@
 /**
- * deltafifo and realfifo: what is popped, and when the queue counts as synced. What is popped is
- * applied to a store, which is the one that the queue knows where it knows one.
+ * deltafifo and realfifo: what is popped, and when the queue counts as synced. Popped deltas are
+ * applied to a store, which is the queue's known store if it has one.
  */
 import {
   DeletedFinalStateUnknown,
@@ -16,7 +16,7 @@ import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { flag, text, unknownOp } from './fields.ts';
 import { type Item, object, objects, sortedByKey } from './objects.ts';
 
-/** Lists its keys sorted, which fixes the order of what a queue makes of them. */
+/** Lists its keys sorted, which fixes the order of the queue's deletions. */
 class KnownStore extends Indexer<Item> {
   override listKeys(): string[] {
     return super.listKeys().sort();

@@ -1,4 +1,4 @@
-/** handlers: the requests of an event, with their priorities, on a queue of its own. */
+/** handlers: the requests of an event with their priorities, on a queue. */
 import {
   type EventHandler,
   enqueueRequestForObject,
@@ -15,7 +15,7 @@ import type { Observed, Step, Subject } from '../runner.ts';
 import { flag, text, unknownOp } from './fields.ts';
 import { eventOf } from './metadata-events.ts';
 
-/** The only version that the RESTMapper of the recording knows of any kind. */
+/** The only API version in the RESTMapper of the recording. */
 const versions = ['v1'];
 
 function handlerOf(step: Step): EventHandler<object> {

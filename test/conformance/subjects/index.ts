@@ -1,6 +1,6 @@
 /**
- * The subjects that are covered, by the name in a file's first line. A file of another subject is
- * listed, not replayed.
+ * The covered subjects, by the name in a file's first line. A file of another subject is listed,
+ * not replayed.
  */
 import type { Subject } from '../runner.ts';
 import { controller } from './controller.ts';

@@ -1,10 +1,10 @@
 /**
- * informer, informer-random: a shared informer against a server that follows a script. The same
- * requests must come, the same notifications in the same order, and the same store.
+ * informer, informer-random: a shared informer against a server that follows a script. It must send
+ * the same requests and notifications in the same order, and have the same store.
  *
- * What the recording leaves open is brought into its form where it is within bounds, so that all is
- * compared as it stands: the pauses of the back-off, the time a watch asks for, the order within a
- * group that client-go took from a map.
+ * Values that are open within bounds are replaced by the recorded ones if they are within them: the
+ * pauses of the back-off, the time-out of a watch, the order within a group that client-go took
+ * from a map.
  */
 import {
   DeletedFinalStateUnknown,
@@ -153,8 +153,8 @@ async function replay({ config, script, want }: Scenario): Promise<Observed> {
 const LONGEST_SCRIPT_MS = 400_000;
 
 /**
- * What was seen, cut into groups as the recording has them; where a group's order is open, in the
- * recording's.
+ * The notifications, cut into the groups of the recording; if a group's order is open, in the
+ * recorded order.
  */
 function inGroups(seen: readonly Seen[], groups: readonly Group[]): Group[] {
   const sorted = (list: readonly Seen[]): string[] => list.map((one) => JSON.stringify(one)).sort();

@@ -1,7 +1,7 @@
 /**
- * Items for recorded keys. A queue must treat a key alike whether it comes as a string, as a
- * request or through a key function, so every queue trace can be replayed in each form. Each form
- * is one to one: no two keys give equal items.
+ * Items for recorded keys. A queue must treat a key alike as a string, as a request and through a
+ * key function, so every queue trace is replayed in each form. Each form is one to one: no two keys
+ * give equal items.
  */
 import { type Request, requestKey } from 'capstan/workqueue';
 import type { ItemForm } from '../runner.ts';
@@ -36,7 +36,7 @@ const objects: Items<Named> = {
   read: (item) => item.id,
 };
 
-/** Calls `use` with the items of a form: the item type stays inside the call. */
+/** Calls `use` with the items of a form, whose type is local to the call. */
 export function withItems<R>(form: ItemForm, use: <T>(items: Items<T>) => R): R {
   if (form === 'request') return use(requests);
   if (form === 'object') return use(objects);

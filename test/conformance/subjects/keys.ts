@@ -1,4 +1,4 @@
-/** keys: `namespace/name` keys made and taken apart. */
+/** keys: `namespace/name` keys formatted and parsed. */
 import { metaNamespaceKeyFunc, splitMetaNamespaceKey } from 'capstan/cache';
 import type { Observed, Step, Subject } from '../runner.ts';
 import { text, unknownOp } from './fields.ts';

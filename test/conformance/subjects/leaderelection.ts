@@ -1,7 +1,7 @@
 /**
  * leaderelection: a LeaderElector with a LeaseLock against a server that follows the script. The
- * jitter is that of the recording: while acquiring, the elector's next random number is the one
- * that leads to the recorded time of the next request.
+ * jitter is the recorded one: while acquiring, the elector's next random number leads to the
+ * recorded time of the next request.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
@@ -26,7 +26,7 @@ interface Scenario {
   readonly want: { readonly requests: readonly { readonly atMs: number }[] };
 }
 
-/** The recording's time began then. */
+/** The start of the recorded time. */
 const START = Date.UTC(2000, 0, 1);
 const CALLBACK_ORDER = ['newLeader', 'startedLeading', 'stoppedLeading'];
 

@@ -1,6 +1,4 @@
-/**
- * ratelimiters: the limiters of a trace's `limiter`, and how closely their durations must agree.
- */
+/** ratelimiters: the limiters of a trace's `limiter`, and the tolerance of their durations. */
 import {
   BucketRateLimiter,
   FakeClock,
@@ -70,9 +68,9 @@ interface LimiterTrace extends Trace {
 }
 
 /**
- * Whether a delay in milliseconds is a recorded one in nanoseconds. Without a bucket they agree
+ * Whether a delay in milliseconds equals a recorded one in nanoseconds. Without a bucket they agree
  * exactly below 2^52 ns (52 days); above that a double of milliseconds has no more than its 53
- * bits. client-go's bucket computes in float64 seconds and cuts off to nanoseconds, so there a
+ * bits. client-go's bucket computes in float64 seconds and truncates to nanoseconds, so there a
  * microsecond is allowed.
  */
 export function sameDelay(wantNs: string, gotMs: unknown, toleranceNs: number): boolean {

@@ -1,7 +1,4 @@
-/**
- * Events about objects that are nothing but metadata, as the recordings of handlers and predicates
- * have them.
- */
+/** Events about objects with only metadata, as in the recordings of handlers and predicates. */
 import type { Change } from 'capstan/cache';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from 'capstan/controller';
 import type { Step } from '../runner.ts';
@@ -17,7 +14,7 @@ export type MetadataEvent =
   | { kind: 'delete'; event: DeleteEvent<MetadataObject> }
   | { kind: 'generic'; event: GenericEvent<MetadataObject> };
 
-/** What is said of objects that nobody compared: anything may have changed. */
+/** The change of objects that were not compared: anything may have changed. */
 const unknown: Change = {
   generation: true,
   labels: true,

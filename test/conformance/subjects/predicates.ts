@@ -14,7 +14,7 @@ import type { Observed, Step, Subject } from '../runner.ts';
 import { unknownOp } from './fields.ts';
 import { eventOf, type MetadataEvent } from './metadata-events.ts';
 
-/** How a recording names a predicate. */
+/** The name of a predicate in a recording. */
 export interface PredicateSpec {
   type: string;
   of?: PredicateSpec | PredicateSpec[];
@@ -45,7 +45,7 @@ export function predicateOf({ type, of = [], selector = {} }: PredicateSpec): Pr
   }
 }
 
-/** A method that is left out lets its events pass. */
+/** A missing method lets its events pass. */
 export function passes(predicate: Predicate<object>, told: MetadataEvent): boolean {
   if (told.kind === 'create') return predicate.create?.(told.event) ?? true;
   if (told.kind === 'update') return predicate.update?.(told.event) ?? true;

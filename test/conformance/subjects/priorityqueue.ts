@@ -1,6 +1,5 @@
 /**
- * priorityqueue: controller-runtime's queue, on a clock that stops at every moment at which
- * something becomes ready.
+ * priorityqueue: controller-runtime's queue, on a clock that stops whenever an item becomes ready.
  */
 import {
   FakeClock,
@@ -23,7 +22,7 @@ class PriorityTrace<T> implements Trace {
   readonly #clock = new FakeClock();
   readonly #queue: PriorityQueue<T>;
   #blocked = false;
-  #answer: Answer | undefined; // of the get that is under way
+  #answer: Answer | undefined; // of the pending get
 
   constructor(items: Items<T>) {
     this.#items = items;
@@ -96,7 +95,7 @@ class PriorityTrace<T> implements Trace {
   }
 
   /**
-   * Reactions of promises only: a get that is not answered after some turns will not be before the
+   * Only promise reactions: a get that has no answer after some turns will have none before the
    * next step.
    */
   async #answered(): Promise<boolean> {

@@ -1,7 +1,6 @@
 /**
- * A transport that plays the script of an informer vector: the nth request gets the nth answer,
- * streams are cut where the script says, and time is a FakeClock's. Nothing of it waits for real
- * time or touches a socket.
+ * A transport that follows the script of an informer vector: the nth request gets the nth answer,
+ * streams are cut as scripted, and time is a FakeClock. It uses no real time and no socket.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
@@ -38,7 +37,7 @@ export class ScriptedServer implements Transport {
     this.#script = script;
   }
 
-  /** The last answer of the script has been sent as far as it goes. */
+  /** The last answer of the script has been sent completely. */
   isQuiet(): boolean {
     return this.#lastIsPlayed;
   }

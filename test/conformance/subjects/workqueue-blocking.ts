@@ -1,4 +1,4 @@
-/** workqueue-blocking: which calls wait, and which step lets them return. */
+/** workqueue-blocking: which calls wait, and at which step they return. */
 import { FakeClock, WorkQueue } from 'capstan/workqueue';
 import type { Step, Subject, Trace } from '../runner.ts';
 import { text, unknownOp } from './fields.ts';
@@ -12,7 +12,7 @@ interface Call {
 function begin<T>(items: Items<T>): Trace {
   const clock = new FakeClock();
   const queue = new WorkQueue<T>({ clock, key: items.key });
-  let calls: Call[] = []; // under way, in the order in which they started
+  let calls: Call[] = []; // pending, in the order in which they started
 
   const start = (call: string, run: () => Promise<object>) => {
     const entry: Call = { call, answer: undefined };

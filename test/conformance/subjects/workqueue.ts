@@ -1,12 +1,11 @@
-/** workqueue: the plain queue, and the operations that the queues above it share. */
+/** workqueue: the plain queue, and the operations that all queues share. */
 import { FakeClock, WorkQueue } from 'capstan/workqueue';
 import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { text, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
 /**
- * Waits for a `get` that the recording says does not block; one that does is reported, not waited
- * for.
+ * Awaits a `get` that the recording says does not block; one that blocks is reported, not awaited.
  */
 async function get<T>(queue: WorkQueue<T>, items: Items<T>): Promise<unknown> {
   let answer: unknown = 'blocked';
@@ -20,7 +19,7 @@ async function get<T>(queue: WorkQueue<T>, items: Items<T>): Promise<unknown> {
   return answer;
 }
 
-/** The operations of every queue; `undefined` when the op is not one of them. */
+/** The operations of every queue; `undefined` for another op. */
 export async function queueStep<T>(
   queue: WorkQueue<T>,
   items: Items<T>,
@@ -52,9 +51,9 @@ export async function queueStep<T>(
 }
 
 /**
- * Follows a `misuse` trace by its recorded answers and finds the first `done` for a key that is
- * queued and was not handed out. client-go then queues the key twice; here that done has no effect,
- * so all later lengths differ.
+ * Follows the recorded answers of a `misuse` trace to the first `done` for a key that is queued and
+ * was not handed out. client-go then queues the key twice; here that done has no effect, so all
+ * later lengths differ.
  */
 class MisuseFinder {
   readonly #queued = new Set<string>();

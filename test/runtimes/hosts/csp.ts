@@ -1,10 +1,10 @@
 /**
- * A page under a Content-Security-Policy: what the core says, and whether a module that was
- * compiled by a worker with another policy helps. Posts what it saw; browser-checks.ts judges.
+ * A page under a Content-Security-Policy: the error of the core, and whether a module that a worker
+ * with another policy compiled helps. Posts its results, which checks.ts compares.
  */
 import { CapstanError, initCore, WorkQueue } from 'capstan/workqueue';
 
-/** What a use of the core gave: `ok`, or the code and the message of its error. */
+/** The result of using the core: `ok`, or the code and message of its error. */
 function tryCore(): string {
   try {
     const queue = new WorkQueue();
@@ -24,7 +24,7 @@ async function tryStreaming(): Promise<string> {
   }
 }
 
-/** Workers have the policy of the answer that brought their script. */
+/** Workers have the policy of the answer with their script. */
 function moduleFromWorker(): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const worker = new Worker('/csp-worker.js');

@@ -1,7 +1,4 @@
-/**
- * The suite in a page, `/?claims=…`. Report and progress go back to the server that served the
- * page.
- */
+/** The suite in a page, `/?claims=…`. It posts report and progress to the server of the page. */
 import type { Claims, SuiteMessage } from '../report.ts';
 import { runSuite } from '../suite.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The suite in a process of its own (Node, Deno, Bun): `process.ts CLAIMS`. Messages are marked
- * lines of the output.
+ * The suite in a process (Node, Deno, Bun): `process.ts CLAIMS`. Messages are marked lines of the
+ * output.
  */
 import { type Claims, MARK } from '../report.ts';
 import { runSuite } from '../suite.ts';

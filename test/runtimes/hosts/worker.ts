@@ -1,6 +1,6 @@
 /**
- * The suite in Cloudflare's workerd, as its `test` handler. What a worker may do outside of
- * handlers is tried at the top of this module, where random numbers and timers are refused.
+ * The suite in Cloudflare's workerd, as its `test` handler. The top of this module tests what a
+ * worker may do outside of handlers, where random numbers and timers are not allowed.
  */
 import { DelayingQueue, type Request as Item, requestKey, WorkQueue } from 'capstan/workqueue';
 import { drain } from '../../helpers/workqueue/queue-items.ts';
@@ -27,15 +27,16 @@ const timerRefused = codeOf(() => earlyDelays.addAfter('late', 1));
 
 function registerEarly(): void {
   describe('a queue made at the top of a worker', () => {
-    test('where random numbers are refused', () => expect(randomRefused).toContain('global scope'));
+    test('is possible without random numbers', () =>
+      expect(randomRefused).toContain('global scope'));
 
-    test('keeps what it was given there', () => {
+    test('keeps the items that were added there', () => {
       early.add('b');
       expect(drain(early)).toEqual(['a', 'b']);
       expect(drain(earlyRequests)).toEqual([{ namespace: 'n', name: 'a' }]);
     });
 
-    test('says why a delay cannot begin there, and delays inside a handler', async () => {
+    test('explains why a delay cannot begin there, and delays inside a handler', async () => {
       expect(timerRefused).toContain('global scope');
       earlyDelays.addAfter('soon', 1);
       const got = [(await earlyDelays.get()).item, (await earlyDelays.get()).item];

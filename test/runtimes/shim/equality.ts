@@ -1,10 +1,9 @@
 /**
- * Equality as the test runner has it: `toEqual` (fields that are undefined count as missing,
- * classes do not matter), `toStrictEqual`, `toMatchObject` (fields that are not expected do not
- * matter), and expectations in the place of values.
+ * Equality as in vitest: `toEqual` (undefined fields count as missing, classes are ignored),
+ * `toStrictEqual`, `toMatchObject` (additional fields are ignored), and asymmetric matchers.
  */
 
-/** Stands where a value is expected: `expect.objectContaining(…)` and its like. */
+/** An asymmetric matcher: `expect.objectContaining(…)` and others. */
 export class Expectation {
   readonly text: string;
   readonly #matches: (value: unknown) => boolean;
@@ -27,7 +26,7 @@ export type Manner = 'equal' | 'strict' | 'subset';
 
 const tagOf = (value: object): string => Object.prototype.toString.call(value);
 
-/** Fields that count: own, enumerable; without the undefined ones unless they are asked for. */
+/** The compared fields: own, enumerable; without undefined ones unless requested. */
 function fields(value: object, manner: Manner): PropertyKey[] {
   return Reflect.ownKeys(value).filter((key) => {
     if (!Object.prototype.propertyIsEnumerable.call(value, key)) return false;
@@ -92,7 +91,8 @@ function sameObject(got: object, want: object, manner: Manner, seen: Seen): bool
   if (!anyClass && tagOf(got) !== tagOf(want)) return false;
   if (manner === 'strict' && Object.getPrototypeOf(got) !== Object.getPrototypeOf(want))
     return false;
-  if (seen.some(([a, b]) => a === got && b === want)) return true; // a cycle: judged where it began
+  // a cycle: compared where it began
+  if (seen.some(([a, b]) => a === got && b === want)) return true;
   const inner: Seen = [...seen, [got, want]];
   if (Array.isArray(want)) return sameList(got as unknown[], want, manner, inner);
   if (ArrayBuffer.isView(want))

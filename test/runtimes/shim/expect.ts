@@ -1,11 +1,11 @@
 /**
- * `expect` as the cases use it, with the meaning that the test runner gives it. A matcher that is
- * not here is no function, so a case that uses one fails instead of passing for nothing.
+ * The part of vitest's `expect` that the cases use. Another matcher is undefined, so a case that
+ * uses it fails.
  */
 import { Expectation, equals } from './equality.ts';
 import { show } from './show.ts';
 
-/** What an expectation that was not met throws. */
+/** The error of a failed expectation. */
 export class Unmet extends Error {
   override get name(): string {
     return 'Unmet';
@@ -34,8 +34,8 @@ function contains(got: unknown, part: unknown, among: (one: unknown) => boolean)
 }
 
 /**
- * Whether what was thrown is as expected: anything, a message's part or pattern, a class, an error
- * of the same message.
+ * Whether a thrown value is as expected: anything, a part or pattern of the message, a class, an
+ * error with the same message.
  */
 function isThrown(error: unknown, expected: unknown): boolean {
   if (expected === undefined) return true;
@@ -47,7 +47,7 @@ function isThrown(error: unknown, expected: unknown): boolean {
   return expected instanceof Error ? message === expected.message : equals(error, expected);
 }
 
-/** Calls a function; a value that a promise was rejected with has been thrown already. */
+/** Calls a function; the reason of a rejected promise counts as thrown. */
 function thrownBy(got: unknown, rejected: boolean): { thrown: boolean; error?: unknown } {
   if (rejected) return { thrown: true, error: got };
   if (typeof got !== 'function') throw new Unmet(`expected a function to call, got ${show(got)}`);
@@ -134,7 +134,7 @@ type Calls<Result> = {
 
 export type Assertion<Result = void> = Calls<Result> & { readonly not: Calls<Result> };
 export type Assertions = Assertion & {
-  /** After the promise was kept, or broken. */
+  /** After the promise has resolved or rejected. */
   readonly resolves: Assertion<Promise<void>>;
   readonly rejects: Assertion<Promise<void>>;
 };
@@ -151,7 +151,7 @@ function judge(
   );
 }
 
-/** All matchers, on a value that `take` gives to `use` at once or later. */
+/** All matchers, on a value that `take` passes to `use` now or later. */
 function calls<Result>(
   take: (use: (got: unknown) => void) => Result,
   negated: boolean,
@@ -185,7 +185,7 @@ function assertion<Result>(
   return { ...calls(take, false, note, rejected), not: calls(take, true, note, rejected) };
 }
 
-/** The value of a promise that must be kept, or the reason of one that must be broken. */
+/** The value of a promise that must resolve, or the reason of one that must reject. */
 async function outcome(promise: unknown, wanted: 'resolves' | 'rejects'): Promise<unknown> {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 /**
- * `describe`, `test` and hooks, and the run of what they registered. Nothing is lost on the way:
- * every registered test has one result, a hook that fails fails the test, a test that hangs is
- * given up after its time, and what is registered twice runs twice.
+ * `describe`, `test` and hooks, and the run of the registered tests. Nothing is lost: every
+ * registered test has one result, a hook that fails fails the test, a test that hangs times out,
+ * and one that is registered twice runs twice.
  */
 import { show } from './show.ts';
 
@@ -42,7 +42,7 @@ interface Test {
 /** Milliseconds for one test or hook. */
 const PATIENCE = 30_000;
 
-/** `%s` and its like by the arguments in turn, `$name` by the fields of the first. */
+/** Replaces `%s` and others by the arguments in turn, `$name` by the fields of the first. */
 export function titleOf(template: string, args: readonly unknown[], index: number): string {
   let next = 0;
   const text = (value: unknown): string => (typeof value === 'string' ? value : show(value));
@@ -68,7 +68,7 @@ const argumentsOf = (row: unknown): readonly unknown[] => (Array.isArray(row) ? 
 export class Registry {
   #group: Group;
   readonly #top: Group;
-  /** Called when a test begins; a runtime that hangs shows where. */
+  /** Called when a test begins; if a runtime hangs, it shows where. */
   onBegin: (path: readonly string[]) => void = () => {};
 
   constructor() {
@@ -224,7 +224,7 @@ export class Registry {
   }
 }
 
-/** Boxed: anything may be thrown, also undefined. */
+/** Boxed: any value may be thrown, also undefined. */
 interface Failure {
   readonly error: unknown;
 }

@@ -1,4 +1,4 @@
-/** Values in messages of failures: readable, and never the cause of another failure. */
+/** Values in failure messages: readable, and never the cause of another failure. */
 import { Expectation } from './equality.ts';
 
 const LONGEST = 400;

@@ -24,7 +24,7 @@ export function delayingQueueCases(make: Implementation): void {
   }
 
   describe(`DelayingQueue: times (${make.name})`, () => {
-    test('never early, and at the very moment', () => {
+    test('a delay ends at its exact time, never earlier', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 50);
       clock.step(49.75);
@@ -33,7 +33,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('one jump past several delays hands them out in the order of their times', () => {
+    test('one jump past several delays hands items out in the order of their times', () => {
       const { clock, queue } = start();
       queue.addAfter('late', 300);
       queue.addAfter('early', 100);
@@ -50,13 +50,13 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(keys);
     });
 
-    test('a key that waited until a moment, fired earlier and waits until it again comes behind those before it', () => {
-      // The heap keeps an outdated entry until it comes up. Such an entry must not lend its place
-      // to a later wait.
+    test('a key that waits again until a former time comes after earlier waits', () => {
+      // The heap keeps an outdated entry until it is at the top. A later wait must not take the
+      // place of such an entry.
       const { clock, queue } = start();
       queue.addAfter('a', 100);
       queue.addAfter('a', 10);
-      // keeps the outdated entry off the top, where it would be dropped
+      // keeps the outdated entry away from the top, where it would be removed
       queue.addAfter('first', 20);
       queue.addAfter('b', 100);
       clock.step(10);
@@ -66,7 +66,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['first', 'b', 'a']);
     });
 
-    test('an outdated wait of a key that is gone does not move the key that has its slot now', () => {
+    test('an outdated wait of a removed key does not affect the key with its slot', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 100);
       queue.addAfter('a', 10);
@@ -79,10 +79,10 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['first', 'b', 'c']);
     });
 
-    test('thousands that end in one jump come out in the order of their times, ties in the order of their adding', () => {
-      // Many due keys take another way through the core than few: they are sorted at once. The
-      // jumps are chosen to take a few, a part that is too small for that, a good part, or all;
-      // keys are added again earlier and later in between.
+    test('thousands that end in one jump come out by time, then by add', () => {
+      // Many due keys are sorted at once, few are not. The jumps are chosen to take a few, a part
+      // below the threshold, a large part, or all; keys are added again earlier and later in
+      // between.
       const seed = testSeed();
       console.log(`many delays at once: CAPSTAN_SEED=${seed}`);
       const random = new Random(seed);
@@ -149,7 +149,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('a wait that ends while its key is queued adds nothing; while it is processed, it comes back after done', () => {
+    test('a wait that ends while its key is queued or processed adds it once', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 50);
       queue.add('a');
@@ -198,7 +198,7 @@ export function delayingQueueCases(make: Implementation): void {
   });
 
   describe(`DelayingQueue: one timer (${make.name})`, () => {
-    test('there is one while something waits, and none else', () => {
+    test('there is one timer while an item waits, and otherwise none', () => {
       const { clock, queue } = start();
       expect(clock.timers()).toBe(0);
       for (let i = 0; i < 100; i++) queue.addAfter(`key-${i}`, 100 - i);
@@ -226,7 +226,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(Math.max(...delays)).toBeLessThanOrEqual(10_000);
     });
 
-    test('a clock that stood still and jumps (a suspended machine) loses no delay', () => {
+    test('a clock that stops and jumps (a suspended machine) loses no delay', () => {
       const { clock, queue } = start();
       queue.addAfter('a', 5_000);
       queue.addAfter('b', 20_000);
@@ -234,7 +234,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a', 'b']);
     });
 
-    test('a timer of the host that fires early does not fire the delay early', () => {
+    test('a host timer that fires early does not end the delay early', () => {
       // Hosts round: Node's timers fire up to a millisecond before performance.now() says so.
       let fire = () => {};
       let now = 0;
@@ -260,7 +260,7 @@ export function delayingQueueCases(make: Implementation): void {
 
   describe(`DelayingQueue: shutdown and dispose (${make.name})`, () => {
     test.each(['shutDown', 'shutDownWithDrain'] as const)(
-      '%s drops all that waits and the timer',
+      '%s drops all waiting items and the timer',
       (method) => {
         const { clock, queue } = start();
         queue.addAfter('a', 50);
@@ -284,7 +284,7 @@ export function delayingQueueCases(make: Implementation): void {
       await expectRejection(queue.get(), 'DISPOSED');
     });
 
-    test('an item that waited and was dropped is not kept', async () => {
+    test('a waiting item that was dropped is not kept in memory', async () => {
       const { queue } = start<{ id: string }>({ key: ({ id }) => id });
       const ref = (() => {
         const item = { id: 'a' };
@@ -296,7 +296,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(queue.shuttingDown()).toBe(true);
     });
 
-    test('an item that waited, came out and is done is not kept', async () => {
+    test('an item that is done after a wait is not kept in memory', async () => {
       const { clock, queue } = start<{ id: string }>({ key: ({ id }) => id });
       const ref = (() => {
         const item = { id: 'a' };
@@ -312,16 +312,16 @@ export function delayingQueueCases(make: Implementation): void {
   });
 
   describe(`DelayingQueue: keys and input (${make.name})`, () => {
-    test('hostile strings wait apart', () => {
+    test('hostile strings wait as different keys', () => {
       const { clock, queue } = start();
       for (const key of distinctKeys) queue.addAfter(key, 10);
       clock.step(10);
       expect(drain(queue)).toEqual(distinctKeys);
     });
 
-    test('a key is found again while it waits, whatever its length', () => {
-      // What a wait keeps lies right behind the key in memory: a comparison that reads one word too
-      // far finds no key again.
+    test('a waiting key is found again, whatever its length', () => {
+      // The data of a wait follows the key in memory: a comparison that reads one word too far
+      // finds no key.
       const { clock, queue } = start();
       for (const unit of ['k', '\u6261']) {
         for (let length = 0; length < 80; length++) {
@@ -338,7 +338,7 @@ export function delayingQueueCases(make: Implementation): void {
       }
     });
 
-    test('hostile requests wait apart', () => {
+    test('hostile requests wait as different keys', () => {
       const { clock, queue } = start<Request>({ key: requestKey });
       for (const request of distinctRequests) queue.addAfter({ ...request }, 10);
       for (const request of distinctRequests) queue.addAfter({ ...request }, 20);
@@ -362,7 +362,7 @@ export function delayingQueueCases(make: Implementation): void {
       expectError(() => queue.addAfter(wrong(5), 0), 'INVALID_ARGUMENT', /string/);
     });
 
-    test('with an order of the user, delayed items go through it', () => {
+    test("with a user's order, delayed items go through it", () => {
       const items: string[] = [];
       const { clock, queue } = start({
         order: {
@@ -382,7 +382,7 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c']);
     });
 
-    test('an order that throws while delays fire costs the others nothing', () => {
+    test('an order that throws while delays end does not affect other items', () => {
       const items: string[] = [];
       const push = (item: string) => {
         if (item === 'bad') throw new Error('no place');
@@ -402,7 +402,7 @@ export function delayingQueueCases(make: Implementation): void {
       const reported: unknown[] = [];
       const previous = setErrorHandler((error) => reported.push(error));
       try {
-        clock.step(10); // a host timer: nobody could catch what is thrown here
+        clock.step(10); // a host timer: nothing could catch an error here
         clock.step(10);
       } finally {
         setErrorHandler(previous);
@@ -411,15 +411,15 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a', 'b']);
     });
 
-    // Its timers stayed until the last delay, ten seconds at a time: a program that had shut its
-    // queue down went on for as long as something had waited.
+    // Its timers continued until the last delay, ten seconds at a time: a program that had shut its
+    // queue down did not exit.
     const ends: Readonly<Record<string, (queue: WorkQueue) => void>> = {
       'shut down': (queue) => queue.shutDown(),
       'shut down with a drain': (queue) => void queue.shutDownWithDrain(),
       'disposed of': (queue) => queue.dispose(),
     };
     for (const [how, end] of Object.entries(ends)) {
-      test(`the end of the wrapped queue, ${how} by somebody else, leaves no timer`, () => {
+      test(`the end of the wrapped queue, ${how} from outside, leaves no timer`, () => {
         const clock = new FakeClock();
         const plain = make.queue({ clock });
         const delaying = make.delaying({ clock });
@@ -452,7 +452,7 @@ export function delayingQueueCases(make: Implementation): void {
       });
     }
 
-    test('a wrapped queue whose class has a shutdown of its own ends the delays at their next turn', () => {
+    test('a wrapped queue with its own shutdown ends the delays at the next turn', () => {
       let over = false;
       class Own extends WorkQueue {
         override shuttingDown(): boolean {

@@ -1,5 +1,5 @@
 /**
- * What our queues do beyond client-go: delays taken back, rules for adds, bounds, snapshots and
+ * What our queues do beyond client-go: cancelled delays, rules for adds, bounds, snapshots and
  * recovery; for any implementation.
  */
 import {
@@ -55,7 +55,7 @@ export function extensionCases(make: Implementation): void {
       expect(twice(mode, first, second)).toEqual(expected);
     });
 
-    test('replaced often, an item waits once, and the memory of old times comes back', () => {
+    test('replaced often, an item waits once, and old times use no memory', () => {
       const { clock, queue } = delaying();
       for (let i = 0; i < 50_000; i++) queue.addAfter('a', 10 + (i % 7), { mode: 'replace' });
       queue.addAfter('b', 12);
@@ -64,7 +64,7 @@ export function extensionCases(make: Implementation): void {
       expect(clock.timers()).toBe(0);
     });
 
-    test('an item of a delay that was replaced keeps its place among equal times by when it was set', () => {
+    test('an item whose delay was replaced is ordered by when it was set', () => {
       const { clock, queue } = delaying();
       queue.addAfter('a', 10);
       queue.addAfter('b', 20);
@@ -73,7 +73,7 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'a']);
     });
 
-    test('an unknown mode is refused', () => {
+    test('an unknown mode is rejected', () => {
       const { queue } = delaying();
       for (const mode of ['soonest', '', null, 1, '__proto__'])
         expectError(
@@ -88,7 +88,7 @@ export function extensionCases(make: Implementation): void {
 
   describe(`DelayingQueue: a delay replaced by none (${make.name})`, () => {
     // The wait was ended first, and the item was lost when the add failed.
-    test('stands when the add fails: the wrapped queue is full, the clock throws', () => {
+    test('stays when the add fails: the wrapped queue is full, the clock throws', () => {
       const wrapping = delaying({ inner: make.queue({ maxDepth: 1 }) });
       wrapping.queue.add('x');
       wrapping.queue.addAfter('a', 5);
@@ -111,7 +111,7 @@ export function extensionCases(make: Implementation): void {
   });
 
   describe(`DelayingQueue: cancel (${make.name})`, () => {
-    test('takes a delayed add back, once, and leaves no timer behind', () => {
+    test('removes a delayed add, once, and leaves no timer', () => {
       const { clock, queue } = delaying();
       queue.addAfter('a', 50);
       queue.addAfter('b', 50);
@@ -123,10 +123,10 @@ export function extensionCases(make: Implementation): void {
       queue.addAfter('c', 50);
       expect(clock.timers()).toBe(1);
       queue.cancel('c');
-      expect(clock.timers()).toBe(0); // a process may end
+      expect(clock.timers()).toBe(0); // a process can exit
     });
 
-    test('leaves what is ready or being processed', () => {
+    test('does not affect ready and processing items', () => {
       const { clock, queue } = delaying();
       queue.add('a');
       queue.addAfter('a', 10);
@@ -152,7 +152,7 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('goes through to the queue that waits', () => {
+    test('is passed to the wrapped queue', () => {
       const { clock, queue: inner } = delaying();
       const queue = make.rateLimiting(undefined, { inner, clock });
       queue.addAfter('a', 10);
@@ -166,7 +166,7 @@ export function extensionCases(make: Implementation): void {
       expect(own.len()).toBe(0);
     });
 
-    test('after shutdown there is nothing to cancel, after dispose it is refused', () => {
+    test('after shutdown there is nothing to cancel, after dispose it is an error', () => {
       const { queue } = delaying();
       queue.addAfter('a', 10);
       queue.shutDown();
@@ -176,8 +176,8 @@ export function extensionCases(make: Implementation): void {
     });
   });
 
-  describe(`Queues: what an add does to a wait (${make.name})`, () => {
-    test('by default nothing, as in client-go', () => {
+  describe(`Queues: the effect of an add on a wait (${make.name})`, () => {
+    test('by default there is none, as in client-go', () => {
       const { clock, queue } = limited();
       queue.addRateLimited('a');
       queue.add('a');
@@ -205,7 +205,7 @@ export function extensionCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test('addKeepsBackoff: an item that backs off comes when that ends, another delay does not hold it', () => {
+    test('addKeepsBackoff: an item in back-off comes at the end of that', () => {
       const { clock, queue } = limited({ addKeepsBackoff: true });
       queue.addRateLimited('a');
       queue.addAfter('b', 100);
@@ -219,11 +219,11 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
       queue.addRateLimited('a');
       queue.cancel('a');
-      queue.add('a'); // it was taken back
+      queue.add('a'); // it was cancelled
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('a back-off that joins a wait counts from then on, while the earlier time stands', () => {
+    test('a back-off added to a wait applies from then on; the earlier time stays', () => {
       const { clock, queue } = limited({ addKeepsBackoff: true });
       queue.addAfter('a', 10);
       queue.addRateLimited('a'); // 100 ms: the 10 stand
@@ -233,8 +233,8 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    // The order was told of an item that it had never been given.
-    test('addKeepsBackoff: an order hears nothing of an item that is left to its back-off', () => {
+    // The order was called for an item that it had never been given.
+    test('addKeepsBackoff: an order is not called for an item in back-off', () => {
       const calls: string[] = [];
       const items: string[] = [];
       const order = {
@@ -255,7 +255,7 @@ export function extensionCases(make: Implementation): void {
       expect(calls).toEqual(['push a', 'touch a']);
     });
 
-    test('an item added while it is processed and backs off comes once, at the end of the back-off', () => {
+    test('an item that is added while it is processed and in back-off comes once', () => {
       const { clock, queue } = limited({ addKeepsBackoff: true });
       queue.add('a');
       expect(queue.tryGet()).toBe('a');
@@ -269,9 +269,9 @@ export function extensionCases(make: Implementation): void {
   });
 
   describe(`Queues: rules for adds of a wrapped queue (${make.name})`, () => {
-    // A wrapped WorkQueue was taken with them, and they had no effect: it is added to, and the
-    // delays are in the queue around it.
-    test('are refused where it has no delays', () => {
+    // The options were passed to a wrapped WorkQueue, where they had no effect: the delays are in
+    // the queue around it.
+    test('are rejected if the queue has no delays', () => {
       for (const rule of [{ addEndsWait: true }, { addKeepsBackoff: true }]) {
         const inner = make.queue(rule);
         expectError(
@@ -279,7 +279,7 @@ export function extensionCases(make: Implementation): void {
           'INVALID_ARGUMENT',
           /"inner" expected a DelayingQueue/,
         );
-        inner.add('a'); // of itself it has nothing to apply them to
+        inner.add('a'); // it has no delays itself
         expect(drain(inner)).toEqual(['a']);
         expectError(
           () => limited({ inner: make.queue(), ...rule }),
@@ -290,7 +290,7 @@ export function extensionCases(make: Implementation): void {
       expect(limited({ inner: make.queue({ addEndsWait: false }) }).queue.len()).toBe(0);
     });
 
-    test('hold for what waits in it', () => {
+    test('apply to items that wait in it', () => {
       const clock = new FakeClock(1_000);
       const ends = limited({ inner: make.delaying({ clock, addEndsWait: true }) }).queue;
       ends.addAfter('a', 50);
@@ -306,7 +306,7 @@ export function extensionCases(make: Implementation): void {
   });
 
   describe(`Queues with a bound (${make.name})`, () => {
-    test('refuse a new item with a typed error, and change nothing', () => {
+    test('reject a new item with a typed error, and change nothing', () => {
       const { clock, queue } = delaying({ maxDepth: 3 });
       queue.add('a');
       queue.addAfter('b', 10);
@@ -321,14 +321,14 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['d']);
     });
 
-    test('drop a new item if told so, and count it', () => {
+    test('drop a new item if configured so, and count it', () => {
       const { queue } = delaying({ maxDepth: 2, whenFull: 'drop' });
       queue.addAll(['a', 'b', 'c', 'a', 'd']);
       expect(drain(queue)).toEqual(['a', 'b']);
       expect(queue.droppedAdds()).toBe(2);
     });
 
-    test('never refuse what they know: repeated adds, retries of what is processed, delays that end', () => {
+    test('never reject known items: repeated adds, retries, delays that end', () => {
       const { clock, queue } = limited({ maxDepth: 2 });
       queue.addAll(['a', 'b']);
       expect(queue.tryGet()).toBe('a');
@@ -343,9 +343,9 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'a']);
     });
 
-    // Where items become due one by one, each was forgotten and then added like a new one: refused,
-    // it was lost.
-    test('never refuse what becomes due', () => {
+    // Items that became due one by one were removed and added like new ones: rejected, they were
+    // lost.
+    test('never reject an item that becomes due', () => {
       const { clock, queue } = delaying({
         maxDepth: 2,
         name: 'q',
@@ -361,8 +361,8 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'c', 'a']);
     });
 
-    // The outer queue had forgotten the item when the inner one refused it.
-    test('that are wrapped: what is due and refused waits again', () => {
+    // The outer queue had removed the item when the inner one rejected it.
+    test('that are wrapped: a due item that is rejected waits again', () => {
       const reported: unknown[] = [];
       const previous = setErrorHandler((error) => reported.push(error));
       const { clock, queue } = delaying({ inner: make.queue({ maxDepth: 1 }) });
@@ -376,7 +376,7 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b']);
     });
 
-    test('options that make no sense are refused', () => {
+    test('invalid options are rejected', () => {
       for (const maxDepth of [0, -1, 1.5, Number.NaN, wrong('9')])
         expectError(() => make.queue({ maxDepth }), 'INVALID_ARGUMENT', /maxDepth/);
       expectError(
@@ -401,7 +401,7 @@ export function extensionCases(make: Implementation): void {
   describe(`Queues: snapshot (${make.name})`, () => {
     const brief = ({ item, state }: QueuedKey<string>) => `${item} ${state}`;
 
-    test('says of every key where it is, since when and until when', () => {
+    test('has the state of each key, since when and until when', () => {
       const { clock, queue } = limited({ times: true });
       queue.addAll(['processed', 'again', 'ready']);
       clock.step(5);
@@ -437,7 +437,7 @@ export function extensionCases(make: Implementation): void {
       ]);
     });
 
-    test('without times it leaves them out', () => {
+    test('omits times without the option', () => {
       const { queue } = delaying();
       queue.add('a');
       expect(queue.snapshot().keys[0]).toMatchObject({
@@ -447,7 +447,7 @@ export function extensionCases(make: Implementation): void {
       });
     });
 
-    test('comes in pages that hold each key once', () => {
+    test('comes in pages that have each key once', () => {
       const queue = make.queue();
       const keys = Array.from({ length: 2_500 }, (_, i) => `key-${i}`);
       queue.addAll(keys);
@@ -464,7 +464,7 @@ export function extensionCases(make: Implementation): void {
       expect(pages).toBe(22);
     });
 
-    test('of a queue that wraps another shows what both hold', () => {
+    test('of a queue that wraps another has the items of both', () => {
       const clock = new FakeClock();
       const queue = make.delaying({ inner: make.queue({ clock }), clock });
       queue.add('a');
@@ -477,9 +477,9 @@ export function extensionCases(make: Implementation): void {
       expect(rest.next).toBeUndefined();
     });
 
-    // Pages of the middle queue's own keys were asked of the outer one, which holds none: all that
-    // waited was left out.
-    test('of a queue around a queue around a queue shows what all of them hold', () => {
+    // Pages of the middle queue's own keys were requested from the outer one, which has none: all
+    // waiting items were missing.
+    test('of nested queues has the items of all', () => {
       const clock = new FakeClock();
       const inner = make.delaying({ clock, inner: make.queue() });
       const limiter = make.within(() => new ItemExponentialFailureRateLimiter(100, 10_000));
@@ -496,20 +496,20 @@ export function extensionCases(make: Implementation): void {
       expect(seen).toEqual(['b ready', 'a waiting', 'c waiting']);
     });
 
-    test('refuses bad pages', () => {
+    test('rejects bad pages', () => {
       const queue = make.queue();
       expectError(() => queue.snapshot({ limit: 0 }), 'INVALID_ARGUMENT', /limit/);
       expectError(() => queue.snapshot({ after: -1 }), 'INVALID_ARGUMENT', /after/);
       expectError(() => queue.snapshot(wrong(null)), 'INVALID_ARGUMENT');
       queue.add('a');
-      // Beyond 32 bits it began anew: a loop over pages would never have ended.
+      // Beyond 32 bits it began again: a loop over pages would never have ended.
       for (const after of [10_000, 2 ** 32, Number.MAX_SAFE_INTEGER])
         expect(queue.snapshot({ after })).toEqual({ keys: [], next: undefined });
     });
   });
 
   describe(`Queues: recover (${make.name})`, () => {
-    test('lists all that a queue holds, also one whose core has trapped', async () => {
+    test('lists all items of a queue, also after its core has trapped', async () => {
       const { queue } = delaying();
       queue.addAll(['a', 'b']);
       queue.tryGet();
@@ -526,7 +526,7 @@ export function extensionCases(make: Implementation): void {
       expect(drain(next).sort()).toEqual(['a', 'b', 'c']);
     });
 
-    test('lists what the wrapped queue holds too, and nothing after dispose', () => {
+    test('lists the items of the wrapped queue too, and nothing after dispose', () => {
       const clock = new FakeClock();
       const queue = make.delaying({ inner: make.queue(), clock });
       queue.add('a');

@@ -23,7 +23,7 @@ const many = <T>(limiter: RateLimiter<T>, item: T, count: number): number[] =>
 
 export function limiterCases({ name, within }: Implementation): void {
   describe(`ItemExponentialFailureRateLimiter (${name})`, () => {
-    test('doubles from base to max, each item for itself', () => {
+    test('doubles from base to max, separately for each item', () => {
       const limiter = within(() => new ItemExponentialFailureRateLimiter(5, 70));
       expect(many(limiter, 'a', 6)).toEqual([5, 10, 20, 40, 70, 70]);
       expect(many(limiter, 'b', 2)).toEqual([5, 10]);
@@ -48,7 +48,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(many(endless, 'a', 5_000).at(-1)).toBe(Number.POSITIVE_INFINITY);
     });
 
-    test('what client-go accepts is legal: base 0 or below, base above max, max 0', () => {
+    test('accepts what client-go accepts: base ≤ 0, base above max, max 0', () => {
       const zero = within(() => new ItemExponentialFailureRateLimiter(0, 1_000));
       expect(many(zero, 'a', 3)).toEqual([0, 0, 0]);
       expect(many(zero, 'a', 2_000).at(-1)).toBe(0);
@@ -58,7 +58,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(many(above, 'a', 3)).toEqual([1, 1, 1]);
     });
 
-    test('counts by key, requests by both parts, and keeps hostile keys apart', () => {
+    test('counts by key, requests by both parts, and distinguishes hostile keys', () => {
       const requests = within(
         () => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }),
       );
@@ -71,7 +71,7 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     // A controller with `rateLimiter: new ItemExponentialFailureRateLimiter(5, 60_000)` was ready
-    // and never reconciled: the limiter refused its requests.
+    // and never reconciled: the limiter rejected its requests.
     test.each<[string, () => RateLimiter<Request>]>([
       ['exponential', () => new ItemExponentialFailureRateLimiter(5, 5)],
       ['fast and slow', () => new ItemFastSlowRateLimiter(5, 5, 1)],
@@ -99,7 +99,7 @@ export function limiterCases({ name, within }: Implementation): void {
       for (const request of distinctRequests) expect(limiter.numRequeues(request)).toBe(0);
     });
 
-    test('reads a request anew at each call, as its owner may change it', () => {
+    test('reads a request again at each call, as its owner may change it', () => {
       const limiter = within(
         () => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }),
       );
@@ -115,7 +115,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(limiter.numRequeues(request)).toBe(1);
     });
 
-    test('a key function that throws is a typed error, and the counts of others stay', () => {
+    test('a key function that throws is a typed error, and other counts stay', () => {
       const cause = new Error('no key');
       const key = ({ id }: { id: string }): string => {
         if (id === '') throw cause;
@@ -136,7 +136,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expectError(() => limiter.forget({ id: '' }), 'INVALID_ARGUMENT');
     });
 
-    test('keeps no item, counted or forgotten', async () => {
+    test('keeps no item in memory, counted or forgotten', async () => {
       const limiter = within(
         () => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 10, { key: ({ id }) => id }),
       );
@@ -162,9 +162,9 @@ export function limiterCases({ name, within }: Implementation): void {
       expectError(make, 'INVALID_ARGUMENT', new RegExp(named, 'i'));
     });
 
-    // Of the same object in two clusters both had one back-off, as only two of the three parts were
-    // looked at.
-    test('items that are more than a request are refused without a key function', () => {
+    // The same object in two clusters shared one back-off, because only two of the three parts were
+    // compared.
+    test('items with more members than a request need a key function', () => {
       const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(5, 10));
       const inCluster = { cluster: 'a', namespace: 'b', name: 'c' };
       for (const call of ['when', 'numRequeues', 'forget'] as const) {
@@ -198,7 +198,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(byCluster.numRequeues({ ...inCluster, cluster: 'b' })).toBe(0);
     });
 
-    test('items of the wrong type and key functions that return none are typed errors', () => {
+    test('items of a wrong type and key functions without a key are typed errors', () => {
       const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
       for (const item of [{ id: 1 }, { namespace: 'a' }, { name: 'a' }, 5, null, undefined]) {
         expectError(
@@ -221,7 +221,7 @@ export function limiterCases({ name, within }: Implementation): void {
     const make = (clock: FakeClock, forgetAfter?: number) =>
       within(() => new ItemExponentialFailureRateLimiter(5, 1_000, { clock, forgetAfter }));
 
-    test('failures are kept until that long after the end of the last delay, and not from then on', () => {
+    test('failures are kept until that long after the last delay', () => {
       const clock = new FakeClock(50);
       const limiter = make(clock, 100);
       expect(many(limiter, 'a', 3)).toEqual([5, 10, 20]);
@@ -233,7 +233,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(limiter.numRequeues('a')).toBe(1);
     });
 
-    test('each failure begins the time anew', () => {
+    test('each failure starts the time again', () => {
       const clock = new FakeClock();
       const limiter = make(clock, 100);
       const delays: number[] = [];
@@ -272,7 +272,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(limiter.numRequeues('a')).toBe(1);
     });
 
-    test('holds for fast and slow, and for the default limiters, and sets no timer', () => {
+    test('applies to fast-slow and default limiters, and sets no timer', () => {
       const clock = new FakeClock();
       const limiters = within(() => [
         new ItemFastSlowRateLimiter(5, 50, 1, { clock, forgetAfter: 100 }),
@@ -295,7 +295,7 @@ export function limiterCases({ name, within }: Implementation): void {
       );
     });
 
-    test('a clock that tells no time is a typed error, and nothing is counted', () => {
+    test('a clock that returns no time is a typed error, and nothing is counted', () => {
       const clock = new FakeClock();
       const limiter = make(clock, 100);
       limiter.when('a');
@@ -310,7 +310,7 @@ export function limiterCases({ name, within }: Implementation): void {
   });
 
   describe(`ItemFastSlowRateLimiter (${name})`, () => {
-    test('fast for the first attempts, then slow', () => {
+    test('is fast for the first attempts, then slow', () => {
       const limiter = within(() => new ItemFastSlowRateLimiter(5, 10_000, 3));
       expect(many(limiter, 'a', 5)).toEqual([5, 5, 5, 10_000, 10_000]);
       expect(limiter.numRequeues('a')).toBe(5);
@@ -340,7 +340,7 @@ export function limiterCases({ name, within }: Implementation): void {
   });
 
   describe(`BucketRateLimiter (${name})`, () => {
-    test('a burst at once, then one token at a time, refilled by time up to the burst', () => {
+    test('allows a burst at once, then one token at a time, refilled up to the burst', () => {
       const clock = new FakeClock(500);
       const limiter = within(() => new BucketRateLimiter(10, 3, { clock }));
       expect(many(limiter, 'a', 5)).toEqual([0, 0, 0, 100, 200]);
@@ -350,7 +350,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(many(limiter, 'c', 4)).toEqual([0, 0, 0, 100]);
     });
 
-    test('forget gives no token back and numRequeues is 0', () => {
+    test('forget returns no token, and numRequeues is 0', () => {
       const clock = new FakeClock();
       const limiter = within(() => new BucketRateLimiter(1, 1, { clock }));
       limiter.when('a');
@@ -371,7 +371,7 @@ export function limiterCases({ name, within }: Implementation): void {
       );
     });
 
-    test('a clock that is none is a typed error', () => {
+    test('an invalid clock is a typed error', () => {
       expectError(
         () => within(() => new BucketRateLimiter(1, 1, { clock: wrong({}) })),
         'INVALID_ARGUMENT',
@@ -381,7 +381,7 @@ export function limiterCases({ name, within }: Implementation): void {
   });
 
   describe(`combined limiters (${name})`, () => {
-    test('MaxOf takes the longest delay, asks all, and forgets in all', () => {
+    test('MaxOf takes the longest delay, calls all, and forgets in all', () => {
       const clock = new FakeClock();
       const [exponential, fastSlow, bucket] = within(() => [
         new ItemExponentialFailureRateLimiter(5, 1_000),
@@ -414,7 +414,7 @@ export function limiterCases({ name, within }: Implementation): void {
       expect(limiter.numRequeues('a')).toBe(0);
     });
 
-    test('limiters that are none are typed errors', () => {
+    test('invalid limiters are typed errors', () => {
       expectError(() => new MaxOfRateLimiter(wrong({})), 'INVALID_ARGUMENT', /limiter/);
       expectError(
         () => new WithMaxWaitRateLimiter(wrong(undefined), 5),
@@ -428,7 +428,7 @@ export function limiterCases({ name, within }: Implementation): void {
       );
     });
 
-    test('the default controller limiter: 5 ms to 1000 s a key, and a bucket of 10 a second with 100 at once', () => {
+    test('the default controller limiter: 5 ms to 1000 s, and a bucket of 10 a second', () => {
       const clock = new FakeClock();
       const limiter = within(() => defaultControllerRateLimiter({ clock }));
       expect(many(limiter, 'a', 5)).toEqual([5, 10, 20, 40, 80]);

@@ -21,7 +21,7 @@ export function priorityQueueCases(make: Implementation): void {
   }
 
   describe(`PriorityQueue: order (${make.name})`, () => {
-    test('the highest priority first, in line within one, down to the ends of int32', () => {
+    test('the highest priority is first, in order within one, over the int32 range', () => {
       const { queue } = start();
       for (const priority of [0, -(2 ** 31), 5, 2 ** 31 - 1, -1])
         queue.addWithOpts({ priority }, `a${priority}`, `b${priority}`);
@@ -33,7 +33,7 @@ export function priorityQueueCases(make: Implementation): void {
       );
     });
 
-    test('an add without delay makes a waiting key ready at the place of its first add, far from both ends of the line', () => {
+    test('an add without delay readies a waiting key at the place of its first add', () => {
       const { queue } = start();
       const line = Array.from({ length: 100 }, (_, i) => `key-${i}`);
       for (const [i, key] of line.entries())
@@ -43,7 +43,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(line);
     });
 
-    test('a key added again while it is processed comes back at the place that it had then', () => {
+    test('a key added while it is processed comes back at the place of that add', () => {
       const { queue } = start();
       queue.add('a');
       queue.tryGet();
@@ -56,7 +56,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue).indexOf('a')).toBe(20);
     });
 
-    test('a raise of a key in the middle of the line, of a hidden key and of a waiting key each go to the end of the new priority', () => {
+    test('a raised key goes to the end of the new priority, in any state', () => {
       const { queue, clock } = start();
       queue.add('hidden');
       queue.tryGet();
@@ -76,7 +76,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.tryGet()).toBe('waiting');
     });
 
-    test('the priority of each round is its own', async () => {
+    test('the priority of each round is separate', async () => {
       const { queue } = start();
       queue.addWithOpts({ priority: 9 }, 'a');
       expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 9 });
@@ -85,7 +85,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 0 });
     });
 
-    test('gets that wait are answered in turn, each with the priority of its own key', async () => {
+    test('waiting gets are served in turn, each with the priority of its key', async () => {
       const { queue } = start();
       const gets = [0, 1, 2].map(() => track(queue.getWithPriority()));
       const plain = track(queue.get());
@@ -100,7 +100,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(plain.value).toEqual({ item: 'd', shutdown: false });
     });
 
-    test('of several keys added at once the first in line goes to a get that waits, not the first named', async () => {
+    test('of several keys added at once a waiting get gets the first in order', async () => {
       const { queue } = start();
       queue.addWithOpts({ after: 1_000 }, 'old');
       const got = track(queue.get());
@@ -109,7 +109,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(got.value?.item).toBe('old');
     });
 
-    test('slots and batches work in it, with priority 0', () => {
+    test('slots and batches work, with priority 0', () => {
       const { queue } = start();
       queue.addWithOpts({ priority: -1 }, 'low', 'raised');
       const pinned = Int32Array.of(queue.pin('pinned'), queue.pin('raised'));
@@ -123,7 +123,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.getBatch(9)).toEqual(['y', 'pinned', 'low']);
     });
 
-    test('ten thousand priorities come out in their order, and those that are empty are dropped', () => {
+    test('ten thousand priorities come out in order, and empty ones are dropped', () => {
       const { queue } = start();
       for (let round = 0; round < 3; round++) {
         const priorities = Array.from(
@@ -137,7 +137,7 @@ export function priorityQueueCases(make: Implementation): void {
   });
 
   describe(`PriorityQueue: merging (${make.name})`, () => {
-    test('a delay for a ready or hidden key is ignored, and counts as a failure all the same', () => {
+    test('a delay for a ready or hidden key is ignored, and counts as a failure', () => {
       const { queue, clock } = start();
       queue.add('a');
       queue.addWithOpts({ rateLimited: true, after: 10 }, 'a');
@@ -148,7 +148,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test('of the limiter and a given delay the shorter one counts, and no delay is none', () => {
+    test("the shorter of the limiter's and a given delay counts, and none is shorter", () => {
       const { queue, clock } = start();
       queue.addWithOpts({ rateLimited: true }, 'limited');
       queue.addWithOpts({ rateLimited: true, after: 2 }, 'after');
@@ -164,7 +164,7 @@ export function priorityQueueCases(make: Implementation): void {
       ).toEqual([1, 1, 1, 1]);
     });
 
-    test('the default limiter is 5 ms, doubled up to 1000 s, without an overall limit, and knows the key function', () => {
+    test('the default limiter is 5 ms to 1000 s, without an overall limit', () => {
       const clock = new FakeClock();
       const queue = make.priority<Request>(undefined, { clock, key: requestKey });
       for (let i = 0; i < 500; i++) queue.addRateLimited({ namespace: 'a', name: `b-${i}` });
@@ -183,7 +183,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(501);
     });
 
-    test('addAfter keeps the earliest, the latest or the new time, and cancel takes it back', () => {
+    test('addAfter keeps the earliest, the latest or the new time; cancel works', () => {
       const { queue, clock } = start();
       for (const mode of ['earliest', 'latest', 'replace'] as const) {
         queue.addAfter(`${mode}-up`, 20);
@@ -206,7 +206,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('with addKeepsBackoff an add leaves a key that failed to its back-off', () => {
+    test('with addKeepsBackoff an add leaves a failed key in its back-off', () => {
       const { queue, clock } = start({ addKeepsBackoff: true });
       queue.addRateLimited('failed');
       queue.addAfter('waits', 5);
@@ -219,8 +219,8 @@ export function priorityQueueCases(make: Implementation): void {
     });
 
     // The add was dropped with its priority: a change of an object whose retry had a low one was
-    // looked at last.
-    test('an add that leaves a wait still counts with its priority', () => {
+    // reconciled last.
+    test('an add that does not end a wait still raises the priority', () => {
       const { queue, clock } = start({ addKeepsBackoff: true });
       queue.addWithOpts({ rateLimited: true, priority: -100 }, 'failed');
       queue.addWithOpts({ after: 5, priority: -100 }, 'latest');
@@ -232,8 +232,8 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['failed', 'latest', 'between']);
     });
 
-    // It was left to its back-off, unlike in the other queues with delays.
-    test("with addKeepsBackoff, addAfter(item, 0, { mode: 'replace' }) ends the back-off all the same", () => {
+    // It stayed in its back-off, unlike in the other queues with delays.
+    test('with addKeepsBackoff, addAfter(item, 0, replace) ends the back-off', () => {
       const { queue, clock } = start({ addKeepsBackoff: true });
       const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
       for (const each of [queue, make.rateLimiting(limiter, { clock, addKeepsBackoff: true })]) {
@@ -245,7 +245,7 @@ export function priorityQueueCases(make: Implementation): void {
       }
     });
 
-    test('a wait that is put off begins anew, one that is brought forward keeps the place of its key', () => {
+    test('a later wait is reordered, an earlier one keeps the place of its key', () => {
       const { queue } = start();
       queue.addAfter('off', 10);
       queue.addAfter('forward', 10);
@@ -256,7 +256,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['forward', 'ready', 'off']);
     });
 
-    test('a full queue refuses a key that it does not know, and takes the others', () => {
+    test('a full queue rejects a new key, and accepts known ones', () => {
       const { queue } = start({ maxDepth: 2 });
       queue.addWithOpts({ after: 10 }, 'a');
       expectError(() => queue.addWithOpts({ priority: 3 }, 'b', 'c', 'a'), 'QUEUE_FULL');
@@ -264,7 +264,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.droppedAdds()).toBe(1);
     });
 
-    test('the snapshot shows priorities, and times only when they are kept', () => {
+    test('the snapshot has priorities, and times only with the option', () => {
       const { queue, clock } = start();
       queue.addWithOpts({ priority: 4 }, 'a');
       queue.addWithOpts({ priority: -4, after: 70 }, 'b');
@@ -297,14 +297,14 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test('one wrong item among several: nothing is added', () => {
+    test('one invalid item among several: nothing is added', () => {
       const { queue } = start();
       expectError(() => queue.addWithOpts({}, 'a', wrong(5), 'b'), 'INVALID_ARGUMENT', /item/);
       expectError(() => queue.addAfter('a', Number.NaN), 'INVALID_ARGUMENT');
       expect(queue.snapshot().keys).toEqual([]);
     });
 
-    test('an item whose limiter throws keeps no other from being added, and each error is heard of', () => {
+    test('an item whose limiter throws does not affect others, and is reported', () => {
       const problem = new Error('no delay today');
       const limiter: RateLimiter = {
         when: (item) => {
@@ -331,9 +331,9 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a', 'b', 'c']);
     });
 
-    // Its DISPOSED was taken for the queue's own: the rest was not added, and a get was left
-    // waiting beside a ready item.
-    test('a limiter that is gone while its queue lives is an error like any other', async () => {
+    // Its DISPOSED was taken for the queue's own: the rest was not added, and a get kept waiting
+    // beside a ready item.
+    test('a disposed limiter of a live queue is an error like any other', async () => {
       const gone = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
       gone.dispose();
       const limiter: RateLimiter = {
@@ -349,9 +349,9 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c']);
     });
 
-    // Behind such a time nothing in the heap was found any more: waits never ended, and a shutdown
-    // left them.
-    test('a clock that answers no number is an error, and the waits of others end in time', () => {
+    // The heap could not find entries behind such a time: waits never ended, and a shutdown left
+    // them.
+    test('a clock that returns no number is an error, and other waits end in time', () => {
       const { queue, clock } = start();
       const now = clock.now.bind(clock);
       queue.addAfter('a', 5);
@@ -364,7 +364,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('a limiter or a clock that ends the queue: nothing is added behind its back', () => {
+    test('a limiter or a clock that ends the queue: nothing is added later', () => {
       const { clock } = start();
       const limiter: RateLimiter = {
         when: () => {
@@ -400,16 +400,16 @@ export function priorityQueueCases(make: Implementation): void {
       [{ aging: { everyMs: Number.POSITIVE_INFINITY } }, /everyMs/],
       [{ addEndsWait: false }, /"addEndsWait" expected true or nothing/],
       [null, /"options"/],
-    ])('the options %j are refused', (options, message) => {
+    ])('the options %j are rejected', (options, message) => {
       expectError(() => make.priority(undefined, wrong(options)), 'INVALID_ARGUMENT', message);
     });
 
-    test('a limiter that is none is refused, null too', () => {
+    test('an invalid limiter is rejected, null too', () => {
       for (const limiter of [null, {}, 5])
         expectError(() => make.priority(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
     });
 
-    test('after dispose every call is a typed error, and it gives back its own limiter', async () => {
+    test('after dispose every call is a typed error, and its limiter is disposed of', async () => {
       const { queue } = start();
       queue.add('a');
       queue.dispose();
@@ -429,7 +429,7 @@ export function priorityQueueCases(make: Implementation): void {
   });
 
   describe(`PriorityQueue: the end (${make.name})`, () => {
-    test('shutDown drops what is ready and what waits; done and a second shutDown are harmless', async () => {
+    test('shutDown drops ready and waiting keys; a second one has no effect', async () => {
       const { queue, clock } = start();
       queue.add('a');
       queue.tryGet();
@@ -462,7 +462,7 @@ export function priorityQueueCases(make: Implementation): void {
       return watched.state;
     };
 
-    test('a drain hands out what is ready, also what becomes so by done, drops what waits, and ends when all is done', async () => {
+    test('a drain hands out ready keys, drops waiting ones, and then ends', async () => {
       const { queue, clock } = start();
       queue.add('again');
       queue.tryGet();
@@ -490,7 +490,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(await queue.get()).toEqual({ item: undefined, shutdown: true });
     });
 
-    test('a drain of an idle queue, and of one with waiting keys alone, ends at once and tells the gets that wait', async () => {
+    test('a drain without ready or processing keys ends at once', async () => {
       const { queue, clock } = start();
       queue.addAfter('a', 10);
       const got = track(queue.get());
@@ -514,7 +514,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drains.map(({ state }) => state)).toEqual(['fulfilled', 'fulfilled']);
     });
 
-    test('a shutDown ends a drain: what is ready is dropped, and gets that wait are told', async () => {
+    test('a shutDown ends a drain, drops ready keys, and ends waiting gets', async () => {
       const { queue } = start();
       queue.addAll(['a', 'b']);
       queue.tryGet();
@@ -531,7 +531,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(queue.tryGet()).toBeUndefined();
     });
 
-    test('a drain whose signal fires is rejected, and the queue goes on to drain; dispose ends one too', async () => {
+    test('a drain whose signal fires is rejected; the queue still drains', async () => {
       const { queue } = start();
       queue.addAll(['a', 'b']);
       queue.tryGet();
@@ -555,7 +555,7 @@ export function priorityQueueCases(make: Implementation): void {
   });
 
   describe(`PriorityQueue: aging (${make.name})`, () => {
-    test('waiting makes up for priority: each everyMs counts as one step', () => {
+    test('waiting compensates for priority: each everyMs counts as one step', () => {
       const { queue, clock } = start({ aging: { everyMs: 100 } });
       queue.addWithOpts({ priority: 0 }, 'low');
       clock.step(299);
@@ -565,7 +565,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['within the bound', 'low', 'beyond it']);
     });
 
-    test('without it a low priority starves, with it none does', () => {
+    test('without aging a low priority starves, with it none does', () => {
       const rounds = (options: PriorityQueueOptions<string>): number => {
         const { queue, clock } = start(options);
         queue.addWithOpts({ priority: -100 }, 'low');
@@ -593,7 +593,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['old', 'young']);
     });
 
-    test('a key whose wait an add ends stands where it became ready', () => {
+    test('a key whose wait an add ends is placed where it became ready', () => {
       const { queue, clock } = start({ aging: { everyMs: 1_000 } });
       queue.addAfter('waits', 60_000);
       clock.step(10);
@@ -603,7 +603,7 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['ready', 'waits']);
     });
 
-    test('keys of one moment and one rank: the higher priority first', () => {
+    test('of keys with one time and one rank the higher priority is first', () => {
       const { queue, clock } = start({ aging: { everyMs: 10 } });
       queue.addWithOpts({ priority: 0 }, 'low');
       clock.step(10);
@@ -612,7 +612,7 @@ export function priorityQueueCases(make: Implementation): void {
     });
   });
 
-  test(`PriorityQueue: hidden and waiting keys are not lost by a limiter of failures (${make.name})`, () => {
+  test(`PriorityQueue: a limiter of failures loses no keys (${make.name})`, () => {
     const clock = new FakeClock();
     const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
     const queue = make.priority(limiter, { clock });

@@ -1,6 +1,6 @@
 /**
- * WorkQueue where it meets the outside: a user's order, garbage collection, dispose and bad input,
- * for any implementation.
+ * WorkQueue at its boundaries: a user's order, garbage collection, dispose and bad input, for any
+ * implementation.
  */
 import {
   FakeClock,
@@ -17,7 +17,7 @@ import type { Implementation } from '../../helpers/workqueue/implementations.ts'
 import { drain } from '../../helpers/workqueue/queue-items.ts';
 
 export function queueLimitCases(make: Implementation): void {
-  describe(`WorkQueue: the order is the user's (${make.name})`, () => {
+  describe(`WorkQueue: a user's order (${make.name})`, () => {
     class Stack implements QueueOrder<string> {
       readonly items: string[] = [];
       readonly touched: string[] = [];
@@ -35,7 +35,7 @@ export function queueLimitCases(make: Implementation): void {
       }
     }
 
-    test('pop chooses, and touch is called only for an item that is queued', () => {
+    test('pop chooses, and touch is called only for a queued item', () => {
       const order = new Stack();
       const queue = make.queue({ order });
       for (const key of ['a', 'b', 'c', 'a']) queue.add(key);
@@ -52,10 +52,10 @@ export function queueLimitCases(make: Implementation): void {
 
     /**
      * Story: an order by a member of the items took the newer of two items with one key when it was
-     * touched, and popped it; the queue handed out the older one, which the order had let go. In
-     * client-go what `Pop` returns is what `Get` returns.
+     * touched, and popped it; the queue handed out the older one, which the order had dropped. In
+     * client-go `Get` returns what `Pop` returns.
      */
-    test('what pop gives is handed out, also where it took the place of another item with its key', () => {
+    test('the popped item is handed out, also if it replaced another of its key', () => {
       const order = {
         items: [] as { id: string; rank: number }[],
         touch(item: { id: string; rank: number }): void {
@@ -84,7 +84,7 @@ export function queueLimitCases(make: Implementation): void {
       expect(queue.slotItem(slots[0] as number)).toEqual({ id: 'b', rank: 6 });
     });
 
-    test('an order that throws or pops what it was not given is its own problem, not the end of the core', () => {
+    test('an order that throws or pops an unknown item does not damage the core', () => {
       const order = new Stack();
       const queue = make.queue({ order });
       queue.add('a');
@@ -102,7 +102,7 @@ export function queueLimitCases(make: Implementation): void {
       expect(drain(other)).toEqual(['b']);
     });
 
-    test('a waiting get is served through it', async () => {
+    test('a waiting get is served through the order', async () => {
       const queue = make.queue({ queue: new Stack() });
       const get = track(queue.get());
       queue.add('a');
@@ -112,7 +112,7 @@ export function queueLimitCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: memory (${make.name})`, () => {
-    test('an item that is done is not kept', async () => {
+    test('an item that is done is not kept in memory', async () => {
       const queue = make.queue<{ id: string }>({ key: (item) => item.id });
       const ref = (() => {
         const item = { id: 'a' };
@@ -124,7 +124,7 @@ export function queueLimitCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test('a queue that is forgotten without dispose does not keep its items', async () => {
+    test('a queue that is dropped without dispose does not keep its items', async () => {
       const ref = (() => {
         const item = { id: 'a' };
         make.queue<{ id: string }>({ key: ({ id }) => id }).add(item);
@@ -135,7 +135,7 @@ export function queueLimitCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: dispose (${make.name})`, () => {
-    test('every use afterwards is a typed error; dispose again is not', async () => {
+    test('every later use is a typed error; a second dispose is not', async () => {
       const queue = make.queue();
       queue.add('a');
       queue.dispose();
@@ -151,7 +151,7 @@ export function queueLimitCases(make: Implementation): void {
       await expectRejection(queue.get(), 'DISPOSED');
     });
 
-    test('a waiting get is told of the shutdown and a waiting drain ends', async () => {
+    test('a waiting get ends with the shutdown, and a waiting drain ends', async () => {
       const queue = make.queue();
       const get = queue.get();
       queue.dispose();
@@ -176,7 +176,7 @@ export function queueLimitCases(make: Implementation): void {
 
   describe(`WorkQueue: bad input (${make.name})`, () => {
     test.each([[undefined], [null], [5], [{ id: 1 }], [Symbol('s')]])(
-      'an item %s that is no string needs a key',
+      'an item %s that is not a string needs a key',
       (item) => {
         const queue = make.queue();
         queue.add('a');
@@ -187,13 +187,16 @@ export function queueLimitCases(make: Implementation): void {
       },
     );
 
-    test.each([[undefined], [7], [null], [{}]])('a key function that returns %s', (key) => {
-      const queue = make.queue<object>({ key: () => wrong(key) });
-      expectError(() => queue.add({}), 'INVALID_ARGUMENT', /key/, /string/);
-      expect(queue.len()).toBe(0);
-    });
+    test.each([[undefined], [7], [null], [{}]])(
+      'a key function that returns %s is an error',
+      (key) => {
+        const queue = make.queue<object>({ key: () => wrong(key) });
+        expectError(() => queue.add({}), 'INVALID_ARGUMENT', /key/, /string/);
+        expect(queue.len()).toBe(0);
+      },
+    );
 
-    test('undefined is no item even with a key function, as tryGet could not hand it out', () => {
+    test('undefined is no item, because tryGet could not return it', () => {
       const queue = make.queue<unknown>({ key: String });
       expectError(() => queue.add(undefined), 'INVALID_ARGUMENT');
       queue.add(null);
@@ -222,7 +225,7 @@ export function queueLimitCases(make: Implementation): void {
       [{ namespace: 1, name: 'a' }],
       [null],
       ['a/b'],
-    ])('a request %j that lacks a part', (request) => {
+    ])('a request %j that lacks a part is an error', (request) => {
       const queue = make.queue<Request>({ key: requestKey });
       expectError(() => queue.add(wrong(request)), 'INVALID_ARGUMENT', /namespace/, /name/);
       expect(queue.len()).toBe(0);
@@ -235,7 +238,7 @@ export function queueLimitCases(make: Implementation): void {
       ['metricsProvider', {}],
       ['order', {}],
       ['inner', {}],
-    ])('an option "%s" of the wrong type', (option, value) => {
+    ])('an option "%s" of the wrong type is an error', (option, value) => {
       expectError(
         () => make.queue(wrong({ name: 'q', [option]: value })),
         'INVALID_ARGUMENT',
@@ -243,7 +246,7 @@ export function queueLimitCases(make: Implementation): void {
       );
     });
 
-    test('an order by its former name "queue", and not by both', () => {
+    test('an order may have its former name "queue", but not both', () => {
       const items: string[] = [];
       const order = {
         touch: () => undefined,
@@ -257,7 +260,7 @@ export function queueLimitCases(make: Implementation): void {
       expectError(() => make.queue({ queue: order, order }), 'INVALID_ARGUMENT', /beside "order"/);
     });
 
-    test('options and signals that are none', async () => {
+    test('invalid options and signals are errors', async () => {
       expectError(() => make.queue(wrong('fast')), 'INVALID_ARGUMENT');
       await expectRejection(make.queue().get({ signal: wrong({}) }), 'INVALID_ARGUMENT', /signal/);
       const queue = make.queue();

@@ -1,5 +1,5 @@
 /**
- * What WorkQueue promises: order, keys, waiting, signals, shutdown and iteration, for any
+ * The contract of WorkQueue: order, keys, waiting, signals, shutdown and iteration, for any
  * implementation.
  */
 import { type Request, requestKey } from 'capstan/workqueue';
@@ -13,7 +13,7 @@ import { drain, itemOf } from '../../helpers/workqueue/queue-items.ts';
 
 export function queueCases(make: Implementation): void {
   describe(`WorkQueue: order and deduplication (${make.name})`, () => {
-    test('items come out in the order in which they went in', () => {
+    test('items come out in the order in which they were added', () => {
       const queue = make.queue();
       for (const key of ['c', 'a', 'b']) queue.add(key);
       expect(drain(queue)).toEqual(['c', 'a', 'b']);
@@ -29,7 +29,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a', 'b']);
     });
 
-    test('an item that is added while it is processed comes back once, after done and behind what is queued', () => {
+    test('an item that is added while it is processed comes back once, after done', () => {
       const queue = make.queue();
       queue.add('a');
       expect(queue.tryGet()).toBe('a');
@@ -50,7 +50,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('done of an item that is queued and was not handed out leaves it queued once', () => {
+    test('done of a queued item that was not handed out leaves it queued once', () => {
       const queue = make.queue();
       queue.add('a');
       queue.done('a');
@@ -69,7 +69,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('two queues of one process do not see each other', () => {
+    test('two queues of one process are independent', () => {
       const [one, two] = [make.queue(), make.queue()];
       one.add('a');
       two.add('b');
@@ -88,7 +88,7 @@ export function queueCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: keys (${make.name})`, () => {
-    test('no two strings merge and none is changed, however hostile', () => {
+    test('no two strings are merged and none is changed, however hostile', () => {
       const queue = make.queue();
       for (const key of distinctKeys) queue.add(key);
       expect(queue.len()).toBe(distinctKeys.length);
@@ -97,7 +97,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(distinctKeys);
     });
 
-    test('an equal string made afresh is the same key', () => {
+    test('an equal new string is the same key', () => {
       const queue = make.queue();
       for (const key of distinctKeys) {
         queue.add(key);
@@ -109,7 +109,7 @@ export function queueCases(make: Implementation): void {
       }
     });
 
-    test('no two requests merge, and a fresh equal one is the same', () => {
+    test('no two requests are merged, and an equal new one is the same', () => {
       const queue = make.queue<Request>({ key: requestKey });
       for (const request of distinctRequests) queue.add(request);
       for (const { namespace, name } of distinctRequests) queue.add({ namespace, name });
@@ -121,7 +121,7 @@ export function queueCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test("('a', 'b/c') and ('a/b', 'c') are two requests although requestKey shows them alike", () => {
+    test("('a', 'b/c') and ('a/b', 'c') are different requests", () => {
       const queue = make.queue<Request>({ key: requestKey });
       queue.add({ namespace: 'a', name: 'b/c' });
       queue.add({ namespace: 'a/b', name: 'c' });
@@ -131,7 +131,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual([{ namespace: 'a/b', name: 'c' }]);
     });
 
-    test('a key function of the same text as requestKey is an ordinary one', () => {
+    test('a key function with the text of requestKey is an ordinary one', () => {
       const queue = make.queue<Request>({
         key: (request) => `${request.namespace}/${request.name}`,
       });
@@ -140,7 +140,7 @@ export function queueCases(make: Implementation): void {
       expect(queue.len()).toBe(1);
     });
 
-    test('any item works with a key function, and what is handed out is an item that was added', () => {
+    test('any item works with a key function, and an added item is handed out', () => {
       const queue = make.queue<{ id: number }>({ key: (item) => String(item.id) });
       const [one, two] = [{ id: 1 }, { id: 2 }];
       queue.add(one);
@@ -157,7 +157,7 @@ export function queueCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: waiting (${make.name})`, () => {
-    test('get answers at once what is queued, and waits else', async () => {
+    test('get returns a queued item at once, and otherwise waits', async () => {
       const queue = make.queue();
       queue.add('a');
       expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
@@ -169,7 +169,7 @@ export function queueCases(make: Implementation): void {
       expect(waiting.value).toEqual({ item: 'b', shutdown: false });
     });
 
-    test('waiting gets are served in the order in which they came, one an item', async () => {
+    test('waiting gets are served in order, one per item', async () => {
       const queue = make.queue();
       const gets = [track(queue.get()), track(queue.get()), track(queue.get())];
       queue.add('a');
@@ -180,7 +180,7 @@ export function queueCases(make: Implementation): void {
       queue.shutDown();
     });
 
-    test('a duplicate add wakes nobody', async () => {
+    test('a duplicate add wakes no get', async () => {
       const queue = make.queue();
       const [first, second] = [track(queue.get()), track(queue.get())];
       queue.add('a');
@@ -192,7 +192,7 @@ export function queueCases(make: Implementation): void {
       expect(second.value?.item).toBe('a');
     });
 
-    test('what a waiting get is owed is not lost when tryGet runs in between', async () => {
+    test('the item of a waiting get is not lost if tryGet runs in between', async () => {
       const queue = make.queue();
       const waiting = track(queue.get());
       queue.add('a');
@@ -217,14 +217,14 @@ export function queueCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: signals (${make.name})`, () => {
-    test('a get whose signal has fired before rejects and takes nothing', async () => {
+    test('a get whose signal has fired rejects and takes nothing', async () => {
       const queue = make.queue();
       queue.add('a');
       await expectRejection(queue.get({ signal: AbortSignal.abort() }), 'ABORTED');
       expect(drain(queue)).toEqual(['a']);
     });
 
-    test('a waiting get rejects when its signal fires, with the reason as cause, and the next one is served', async () => {
+    test('a waiting get rejects when its signal fires, and the next one is served', async () => {
       const queue = make.queue();
       const controller = new AbortController();
       const aborted = queue.get({ signal: controller.signal });
@@ -248,7 +248,7 @@ export function queueCases(make: Implementation): void {
       expect(get.state === 'fulfilled' ? [get.value?.item, ...left] : left).toEqual(['a']);
     });
 
-    test('a get that was answered keeps no listener on its signal', async () => {
+    test('an answered get keeps no listener on its signal', async () => {
       const queue = make.queue();
       const { signal } = new AbortController();
       const listeners = countListeners(signal);
@@ -279,7 +279,7 @@ export function queueCases(make: Implementation): void {
       expect(listeners()).toBe(0);
     });
 
-    test('a drain whose signal fired goes without taking the wake-up of another', async () => {
+    test('an aborted drain does not take the wake-up of another', async () => {
       const queue = make.queue();
       queue.add('a');
       queue.tryGet();
@@ -295,7 +295,7 @@ export function queueCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: shutdown (${make.name})`, () => {
-    test('adds are dropped, what is queued is handed out, then comes shutdown', async () => {
+    test('adds are dropped, queued items are handed out, then gets end', async () => {
       const queue = make.queue();
       queue.add('a');
       expect(queue.shuttingDown()).toBe(false);
@@ -308,14 +308,14 @@ export function queueCases(make: Implementation): void {
       expect(queue.tryGet()).toBeUndefined();
     });
 
-    test('every waiting get is released', async () => {
+    test('every waiting get ends', async () => {
       const queue = make.queue();
       const gets = [queue.get(), queue.get()];
       queue.shutDown();
       expect(await Promise.all(gets)).toEqual(Array(2).fill({ item: undefined, shutdown: true }));
     });
 
-    test('an item that was dirty comes back on done even after a worker was told shutdown', async () => {
+    test('a dirty item comes back on done, also after a worker saw the shutdown', async () => {
       const queue = make.queue();
       queue.add('a');
       queue.tryGet();
@@ -326,7 +326,7 @@ export function queueCases(make: Implementation): void {
       expect(await queue.get()).toEqual({ item: 'a', shutdown: false });
     });
 
-    test('a drain waits for what is processed and not for what is queued', async () => {
+    test('a drain waits for processing items and not for queued ones', async () => {
       const queue = make.queue();
       for (const key of ['a', 'b']) queue.add(key);
       queue.tryGet();
@@ -340,7 +340,7 @@ export function queueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b']);
     });
 
-    test('a drain of an idle queue returns, and shutDown ends one that waits', async () => {
+    test('a drain of an idle queue returns, and shutDown ends a waiting one', async () => {
       const idle = make.queue();
       await idle.shutDownWithDrain();
       const busy = make.queue();
@@ -386,8 +386,8 @@ export function queueCases(make: Implementation): void {
       expect(new Set(seen).size).toBe(30);
     });
 
-    // Its item went to the next() that nobody waited for any more, and stayed in processing.
-    test('an iteration that is left while it waits ends at once, and takes nothing', async () => {
+    // Its item went to an abandoned next(), and stayed in processing.
+    test('a loop that is left while it waits ends at once, and takes nothing', async () => {
       const queue = make.queue();
       const items = queue[Symbol.asyncIterator]();
       const waiting = items.next();

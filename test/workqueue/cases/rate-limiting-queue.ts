@@ -27,7 +27,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
 
   describe(`RateLimitingQueue (${make.name})`, () => {
     // It failed at the first item whose reconcile failed, within the error path of a worker.
-    test('refuses a limiter without a key where the queue has one', () => {
+    test('rejects a limiter without a key function if the queue has one', () => {
       const key = ({ id }: { id: number }): string => String(id);
       const [own, without] = make.within(() => [
         new ItemExponentialFailureRateLimiter<{ id: number }>(5, 10, { key }),
@@ -46,7 +46,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       });
     });
 
-    test('adds after what the limiter says, and forget starts over', () => {
+    test("adds after the limiter's delay, and forget starts over", () => {
       const { clock, queue } = start();
       for (const delay of [5, 10, 20]) {
         queue.addRateLimited('a');
@@ -98,7 +98,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(two.numRequeues('a')).toBe(2);
     });
 
-    test('without a limiter it is the default controller limiter: 5 ms to 1000 s, and 10 a second after a burst of 100', () => {
+    test('the default is the controller limiter: 5 ms to 1000 s, 10 a second', () => {
       const clock = new FakeClock();
       const queue = make.rateLimiting(undefined, { clock });
       for (let i = 0; i < 101; i++) queue.addRateLimited(`key-${i}`);
@@ -122,7 +122,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(2);
     });
 
-    test('around another queue, the default limiter uses the key function and the clock of that queue', () => {
+    test('around another queue, the default limiter uses its key function and clock', () => {
       const clock = new FakeClock();
       const inner = make.queue<Request>({ clock, key: requestKey });
       const queue = make.rateLimiting<Request>(undefined, { inner });
@@ -132,8 +132,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(inner.len()).toBe(1);
     });
 
-    // The overridden addAfter() of a wrapped queue was passed over, its add() and cancel() were
-    // not.
+    // The overridden addAfter() of a wrapped queue was not called; its add() and cancel() were.
     test('around a queue that overrides addAfter, delays and back-offs go through that', () => {
       const calls: string[] = [];
       class Telling extends DelayingQueue {
@@ -212,7 +211,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       { limiter: {} },
       { limiter: { when: Math.abs } },
       { limiter: { when: Math.abs, forget: Math.abs, numRequeues: 3 } },
-    ])('a limiter $limiter that is none is a typed error', ({ limiter }) => {
+    ])('an invalid limiter $limiter is a typed error', ({ limiter }) => {
       expectError(() => make.rateLimiting(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
     });
 

@@ -18,7 +18,7 @@ const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `ke
 
 export function slotCases(make: Implementation): void {
   describe(`WorkQueue: batches (${make.name})`, () => {
-    test('addAll adds in turn, once each', () => {
+    test('addAll adds in order, once each', () => {
       const queue = make.queue();
       queue.addAll(['b', 'a', 'b', ...distinctKeys]);
       expect(drain(queue)).toEqual([...new Set(['b', 'a', ...distinctKeys])]);
@@ -26,7 +26,7 @@ export function slotCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test('getBatch hands out up to so many in their order, doneAll ends them', () => {
+    test('getBatch hands out up to the given number in order, doneAll ends them', () => {
       const queue = make.queue();
       const keys = numbers(700);
       queue.addAll(keys);
@@ -43,7 +43,7 @@ export function slotCases(make: Implementation): void {
       expect(queue.getBatch(1_000)).toEqual(keys);
     });
 
-    test('an array that has changed since getBatch made it is taken for what it holds', () => {
+    test('an array that was changed after getBatch is used as it is', () => {
       const queue = make.queue();
       queue.addAll(['a', 'b', 'c']);
       const batch = queue.getBatch(3);
@@ -54,7 +54,7 @@ export function slotCases(make: Implementation): void {
       expect(queue.getBatch(3)).toEqual(['b', 'a']);
     });
 
-    test('a key done alone, and its slot given to another key, is not ended twice by its batch', () => {
+    test("a slot given to another key is not ended by the former key's batch", () => {
       const queue = make.queue();
       queue.addAll(['a', 'b']);
       const batch = queue.getBatch(2);
@@ -69,7 +69,7 @@ export function slotCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c', 'd']);
     });
 
-    test('done after a batch has ended its item does not end what has the slot now', () => {
+    test("done of an item whose batch has ended does not end the slot's new item", () => {
       const queue = make.queue();
       queue.add('a');
       expect(queue.tryGet()).toBe('a'); // the queue remembers what it handed out last
@@ -89,7 +89,7 @@ export function slotCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c']);
     });
 
-    test('a get that waits is served by addAll, and by a doneAll that makes a key ready again', async () => {
+    test('a waiting get is served by addAll, and by a doneAll that readies a key', async () => {
       const queue = make.queue();
       const [one, two] = [track(queue.get()), track(queue.get())];
       queue.addAll(['a']);
@@ -113,7 +113,7 @@ export function slotCases(make: Implementation): void {
       expect(drained.state).toBe('fulfilled');
     });
 
-    test('go through a wrapped queue, an order of the user and metrics of the user', () => {
+    test("go through a wrapped queue, a user's order and a user's metrics", () => {
       const counted = { adds: 0, depth: 0, works: 0 };
       const quiet = { inc: () => {}, dec: () => {}, set: () => {}, observe: () => {} };
       const provider = {
@@ -152,7 +152,7 @@ export function slotCases(make: Implementation): void {
       expect(counted).toEqual({ adds: 3, depth: 0, works: 3 });
     });
 
-    test('are counted by the metrics that read the core', () => {
+    test('are counted by metrics that read the core', () => {
       const provider = new PrometheusProvider();
       const clock = new FakeClock();
       const queue = make.queue({ name: 'batches', metricsProvider: provider, clock });
@@ -169,7 +169,7 @@ export function slotCases(make: Implementation): void {
       expect(text).toMatch(/workqueue_work_duration_seconds_count\{name="batches"\} 4\n/);
     });
 
-    test('bad input is refused, and nothing is lost by it', () => {
+    test('bad input is rejected, and nothing is lost', () => {
       const queue = make.queue();
       queue.add('a');
       for (const max of [0, -1, 1.5, Number.NaN, wrong('3')])
@@ -184,7 +184,7 @@ export function slotCases(make: Implementation): void {
   });
 
   describe(`WorkQueue: slots (${make.name})`, () => {
-    test('a pinned slot adds its item again and again, without its key', () => {
+    test('a pinned slot adds its item repeatedly, without its key', () => {
       const queue = make.queue();
       const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
       expect(queue.len()).toBe(0);
@@ -228,7 +228,7 @@ export function slotCases(make: Implementation): void {
       expectError(() => queue.slotItem(slot), 'STALE_SLOT');
     });
 
-    test('an unpinned slot is stale, also when another key has its place by now', () => {
+    test('an unpinned slot is stale, also after another key has taken its place', () => {
       const queue = make.queue();
       const slot = queue.pin('a');
       queue.unpin(slot);
@@ -248,7 +248,7 @@ export function slotCases(make: Implementation): void {
       expect(queue.len()).toBe(1);
     });
 
-    test('a thousand turns of one place, and a stale slot is stale at each', () => {
+    test('a slot is stale after each of a thousand reuses of its place', () => {
       const queue = make.queue();
       const old: number[] = [];
       for (let i = 0; i < 1_000; i++) {
@@ -261,7 +261,7 @@ export function slotCases(make: Implementation): void {
       for (const slot of old) expectError(() => queue.slotItem(slot), 'STALE_SLOT');
     });
 
-    test('a slot from getSlots holds until it is done', () => {
+    test('a slot from getSlots is valid until it is done', () => {
       const queue = make.queue();
       queue.addAll(['a', 'b']);
       const handed = new Int32Array(2);
@@ -289,7 +289,7 @@ export function slotCases(make: Implementation): void {
       }
     });
 
-    test('slots serve a get that waits, and are dropped after shutdown', async () => {
+    test('slots serve a waiting get, and are dropped after shutdown', async () => {
       const queue = make.queue();
       const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
       const [one, two, three] = [track(queue.get()), track(queue.get()), track(queue.get())];
@@ -306,7 +306,7 @@ export function slotCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b']);
     });
 
-    test('bad input is refused', () => {
+    test('bad input is rejected', () => {
       const queue = make.queue();
       const slots = Int32Array.of(queue.pin('a'));
       for (const count of [-1, 2, 0.5, Number.NaN, wrong('1')]) {
@@ -335,15 +335,15 @@ export function slotCases(make: Implementation): void {
       expectError(() => queue.getBatch(1), 'DISPOSED');
     });
 
-    test('the slots of one queue mean nothing in another, wherever they are not pinned', () => {
+    test('slots that are not pinned are invalid in another queue', () => {
       const [one, two] = [make.queue(), make.queue()];
       const slot = one.pin('a');
       expectError(() => two.slotItem(slot), 'STALE_SLOT');
     });
 
-    // All generations began at 0: a batch that had not been filled ended slot 0, and a slot of one
-    // queue was one of the next.
-    test('zeros and slots of another queue are stale, but for one time in a thousand', () => {
+    // All generations began at 0: a batch array that had not been filled ended slot 0, and a slot
+    // of one queue was valid in the next.
+    test('zeros and slots of another queue are stale, but for one in a thousand', () => {
       let taken = 0;
       for (let i = 0; i < 100; i++) {
         const [queue, other] = [make.queue(), make.queue()];
@@ -367,7 +367,7 @@ export function slotCases(make: Implementation): void {
       expect(taken).toBeLessThan(10);
     });
 
-    test('slots of a queue with a bound are counted like items', () => {
+    test('slots of a bounded queue are counted like items', () => {
       const queue = make.queue({ maxDepth: 1, whenFull: 'drop' });
       const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
       queue.addSlots(slots, 2);
@@ -375,13 +375,13 @@ export function slotCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    // Numbers above the limit would be read as those of other keys. It was said to end with the
-    // keys that are too many, which it does not.
-    test('a queue that once held more keys than slots have numbers gives no slots any more, and items as before', () => {
+    // Numbers above the limit would be read as those of other keys. Documentation said that this
+    // ends when there are fewer keys, which it does not.
+    test('a queue that once held too many keys for slots has none any more', () => {
       const queue = make.queue();
       const pinned = queue.pin('a');
       const { items } = queue as unknown as { items: unknown[] };
-      items.length = SLOT_LIMIT + 1; // as so many keys leave it
+      items.length = SLOT_LIMIT + 1; // as if so many keys were in it
       queue.addAll(['a', 'b']);
       for (const room of [1, 2])
         expectError(() => queue.getSlots(new Int32Array(room)), 'TOO_MANY_SLOTS');
