@@ -1,7 +1,7 @@
 /**
- * A client for unit tests: the real one, over a transport that ends in this process. What it keeps
- * true: whatever holds for a client of the embedded server holds for it (conflicts, status,
- * generation, versions, selectors, dry run, owners of fields), for it is the same code.
+ * A client for unit tests: the real client on a transport that ends in this process. Invariant: it
+ * behaves as a client of the embedded server does (conflicts, status, generation, resourceVersions,
+ * selectors, dry run, field owners), as it is the same code.
  */
 
 import { CapstanError, requireObject, show } from '../base/errors.ts';
@@ -27,16 +27,16 @@ import {
   fakeTransport,
 } from './fake-transport.ts';
 
-/** Of {@link fakeClient}. */
+/** Options of {@link fakeClient}. */
 export interface FakeClientOptions {
-  /** What is there from the beginning, status included. */
+  /** The initial objects, status included. */
   readonly objects?: Iterable<object> | undefined;
-  /** The custom resources among them; a `Resource` is one. */
+  /** The custom resources of these objects; a `Resource` is one. */
   readonly resources?: Iterable<FakeResource> | undefined;
   /**
-   * More indices for lists with `index`, beside those of the resources themselves, and for lists
-   * with a `fieldSelector` on a path that is indexed, or on the name of an index. As from a cache,
-   * a list by any other path than `metadata.name` and `metadata.namespace` is an error
+   * Indices for lists with `index`, in addition to those of the resources, and for lists with a
+   * `fieldSelector` on an indexed path or on the name of an index. As with a cache, a list by a
+   * path without an index, other than `metadata.name` and `metadata.namespace`, is an error
    * UNKNOWN_INDEX, unless it is `live`.
    */
   readonly indices?:
@@ -51,14 +51,11 @@ export interface FakeClientOptions {
    */
   readonly statusSubresource?: readonly FakeResource[] | undefined;
   readonly interceptors?: Interceptors | undefined;
-  /**
-   * Who owns the fields that are written. Default `fake-client`, so that apply can be tested
-   * without another word.
-   */
+  /** The field manager of writes. Default `fake-client`, so that apply needs no option. */
   readonly fieldOwner?: string | undefined;
   readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
   /**
-   * The server: its clock and more, or a transport that is there already, such as one that an
+   * Options of the server, such as its clock, or an existing transport, such as one that an
    * informer reads from too.
    */
   readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'> | undefined;
@@ -75,22 +72,22 @@ const NAMES = namesOf<FakeClientOptions>()({
   server: 1,
 });
 
-/** A client that has its server with it. */
+/** A client with a server of its own. */
 export interface FakeClient extends Client {
-  /** The server behind it: for informers, faults, and objects that come later. */
+  /** The server: for informers, faults, and objects that are added later. */
   readonly transport: FakeTransport;
 }
 
 /**
- * A client on a server in the process, without a socket: no set-up, no clean-up, and the semantics
- * of the embedded server. To what calls it, it is a manager's client whose caches are never behind:
- * lists go by indices and are whole, and what is read is read-only. `live: true` asks the server as
- * it does there, with pages and the server's field selectors.
+ * A client on a server in this process, without a socket: no set-up, no clean-up, and the semantics
+ * of the embedded server. It behaves as a manager's client whose caches are never behind: lists use
+ * indices and have no pages, and objects are read-only. `live: true` reads from the server, with
+ * pages and the server's field selectors.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } };
- * const client = fakeClient({ objects: [configMap] });
+ * const metadata = { namespace: 'default', name: 'a' };
+ * const client = fakeClient({ objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata }] });
  * await client.delete(ConfigMap, { namespace: 'default', name: 'a' });
  */
 export function fakeClient(options: FakeClientOptions = {}): FakeClient {
@@ -122,7 +119,7 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
   return Object.assign(outer, { transport });
 }
 
-/** Of two functions of one name the last one was taken, and the lists of the first were wrong. */
+/** Throws if two index functions have one name: the second would replace the first. */
 function requireIndexedOnce(indices: NonNullable<FakeClientOptions['indices']>): void {
   const seen = new Set<string>();
   for (const { resource, indexers } of indices) {
@@ -142,7 +139,7 @@ function requireIndexedOnce(indices: NonNullable<FakeClientOptions['indices']>):
 const sameResource = (a: AnyResource, b: AnyResource): boolean =>
   a.group === b.group && a.version === b.version && a.plural === b.plural;
 
-/** Lists are chosen from one of everything, as a cache would. */
+/** Lists select from an indexer of all objects, as a cache does. */
 function listWithIndices(
   indices: NonNullable<FakeClientOptions['indices']>,
 ): NonNullable<Interceptors['list']> {

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The embedded API server without a socket: a Transport whose requests are answered in this
- * process. It answers, streams and fails as ApiServer does, by the same code, and all times come
+ * process. Answers, streams and faults are those of ApiServer, by the same code, and all times come
  * from the clock.
  */
 
@@ -27,11 +27,11 @@ import {
   type ServingOptions,
 } from './server/serving-options.ts';
 
-/** Of {@link fakeTransport}. */
+/** Options of {@link fakeTransport}. */
 export interface FakeTransportOptions extends ServingOptions {
-  /** What is there from the beginning; see {@link FakeTransport.add}. */
+  /** The initial objects; see {@link FakeTransport.add}. */
   objects?: Iterable<object> | undefined;
-  /** Custom resources, where the objects alone do not tell their plurals. */
+  /** Custom resources; needed where an object's kind does not give the plural. */
   resources?: Iterable<FakeResource> | undefined;
 }
 
@@ -50,21 +50,21 @@ export interface FakeResource {
   readonly namespaced: boolean;
 }
 
-/** What ApiServer can do, without a port. */
+/** The functions of ApiServer, without a port. */
 export interface FakeTransport extends Transport, AsyncDisposable {
   /**
-   * Puts objects there as they are, status, uid and managers included, without asking whether
-   * anybody may create them so. What they lack of uid and creation time they get; watches are told.
-   * @throws CapstanError INVALID_ARGUMENT for an object of a kind that is neither built in nor
-   * among the resources, without a name, with a deletionTimestamp and no finalizer, or that is
-   * there already
+   * Stores objects unchanged, status, uid and managedFields included, without validation or
+   * authorization. A missing uid and creation time are set; watches get events.
+   *
+   * @throws CapstanError INVALID_ARGUMENT for an object that exists, whose kind is neither built in
+   *   nor among the resources, without a name, or with a deletionTimestamp and no finalizer
    */
   add(...objects: object[]): void;
-  /** Makes custom resources known. */
+  /** Adds custom resources. */
   define(...resources: FakeResource[]): void;
   /**
-   * The custom resources that have a status subresource; others keep their status as they are sent
-   * it. Without a call all have one.
+   * The custom resources that have a status subresource; the status of others is written with the
+   * object. By default all have one.
    */
   setStatusSubresource(...resources: FakeResource[]): void;
   inject(fault: Fault): () => void;
@@ -73,28 +73,30 @@ export interface FakeTransport extends Transport, AsyncDisposable {
   removeResource(resource: { group: string; version: string; plural: string }): () => void;
   setTokens(tokens: readonly string[] | undefined): void;
   /**
-   * The same server as another user, by impersonation: a name, such as
+   * A transport to the same server as another user, by impersonation: a name, such as
    * `system:serviceaccount:default:web`, or a name with groups.
+   *
    * @throws CapstanError INVALID_ARGUMENT
    */
   as(user: string | ServerUser): Transport;
-  /** Cuts all that is being read. */
+  /** Cuts all open answers. */
   dropConnections(): void;
-  /** Ends all that is being read; requests after it are refused. */
+  /** Ends all open answers; later requests are refused. */
   close(): Promise<void>;
 }
 
 /**
- * A transport that ends in this process: for unit tests of informers, clients and controllers that
- * need no network. Requests are answered by the same code as ApiServer's, but that there are no
- * namespaces from the beginning, and that one that is deleted is emptied at once. With a
- * `FakeClock`, `await clock.settle()` is when all that can happen without time passing has
- * happened.
+ * A transport that ends in this process, for unit tests of informers, clients and controllers
+ * without a network. Requests are answered by the code of ApiServer, except that no namespaces
+ * exist at the start, and that a deleted one is emptied at once. With a `FakeClock`, `await
+ * clock.settle()` resolves when everything has happened that can happen without time passing.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const clock = new FakeClock();
- * const transport = fakeTransport({ clock, objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } }] });
+ * const metadata = { namespace: 'default', name: 'a' };
+ * const objects = [{ apiVersion: 'v1', kind: 'ConfigMap', metadata }];
+ * const transport = fakeTransport({ clock, objects });
  * const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMap), { clock });
  */
 export function fakeTransport(options: FakeTransportOptions = {}): FakeTransport {

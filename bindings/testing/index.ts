@@ -1,6 +1,6 @@
 /**
  * `capstan/testing`: an API server in the process, its faults, a client on it without a socket, and
- * a clock that moves when told to. Node only.
+ * a clock that a test advances. Node only.
  */
 
 export { FakeClock } from '../base/clock.ts';

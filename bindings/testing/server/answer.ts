@@ -1,4 +1,4 @@
-/** Answers that are not streams: of a document, of an error, of a write with its warnings. */
+/** Answers that are not streams: documents, errors, and results of writes with their warnings. */
 import type { Incoming } from './body.ts';
 import { type JsonObject, readJson } from './json.ts';
 import { type AnswerShape, wantsYaml, YAML } from './media-types.ts';
@@ -14,7 +14,7 @@ export const warned = (answer: Answer, warnings: readonly string[]): Answer =>
     ? answer
     : { ...answer, warnings: [...warnings, ...(answer.warnings ?? [])] };
 
-/** The answer as the client wants it written. */
+/** Converts a JSON answer to YAML if the client asks for it. */
 export async function inForm(request: Incoming, answer: Answer): Promise<Answer> {
   const isYaml = answer.type === 'application/json' && wantsYaml(request.headers.accept);
   return isYaml ? { ...answer, type: YAML, body: await yamlOfJson(answer.body) } : answer;
@@ -27,7 +27,7 @@ export interface Answer {
   body: string;
   retryAfter?: number;
   warnings?: readonly string[];
-  /** Beside those that every answer has, or in place of them. */
+  /** Added to the headers that every answer has, or in place of them. */
   headers?: Headers;
 }
 
@@ -53,9 +53,9 @@ export function failure(error: ApiError): Answer {
 }
 
 /**
- * Writes, and tells with the answer what there is to warn about, also where the write fails.
+ * Runs a write. Its warnings are sent with the answer, also when the write fails.
  *
- * @param view of the object that comes of it; a Status is shown as it is, and so is all without one
+ * @param view of the resulting object; a Status, and an answer without a view, are sent unchanged
  */
 export function answer(
   write: () => Written,

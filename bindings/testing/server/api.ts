@@ -1,7 +1,6 @@
 /**
- * One request, from its method and URL to its answer: routing, the rules of which method goes
- * where, and request options. Everything below knows nothing of HTTP; everything above knows
- * nothing of Kubernetes.
+ * Answers one request on the API: routing, which methods a path has, request options. HTTP is the
+ * part of serving.ts, which calls this; what is stored is the part of registry/.
  */
 import type { Clock } from '../../base/clock.ts';
 import { type Answer, answer, inForm, jsonAnswer, textAnswer, warned } from './answer.ts';
@@ -66,7 +65,7 @@ import { jsonOfApply, type Sent } from './yaml.ts';
 const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';
 
-/** A request on a resource, as far as it is settled. */
+/** A request on a resource, after routing. */
 interface Call {
   kind: Kind;
   path: ResourcePath;
@@ -76,23 +75,23 @@ interface Call {
   output: Output;
   view: View;
   /**
-   * The form in which the client wants what a write leads to: it is looked at when that is done.
-   * Throws 406.
+   * The view of a write's result in the form that the Accept header asks for. Called after the
+   * write; throws 406.
    */
   written: (shape: AnswerShape) => View;
-  /** What is asked before a write; see auth/access.ts. */
+  /** The user and the check before a write; see auth/access.ts. */
   by: Requester;
 }
 
 export interface ApiOptions extends WatchServingOptions, AccessOptions {
   /** See ServingOptions. */
   strict: boolean | undefined;
-  /** Whether there are the Namespaces of a cluster, and what ends them takes its time. */
+  /** Whether the Namespaces of a cluster exist from the start, and deleting one takes time. */
   ofCluster: boolean;
   clock: Clock;
   wallTime: () => number;
   historySize: number;
-  /** How long a request waits for a version that does not exist yet. */
+  /** Milliseconds that a request waits for a resourceVersion that does not exist yet. */
   freshnessTimeout: number;
 }
 
@@ -118,13 +117,13 @@ export class Api {
   }
 
   /**
-   * From now on a request without one of these as its bearer token is 401; undefined: anybody may.
+   * Requires one of these bearer tokens; other requests get 401. undefined: no token is required.
    */
   setTokens(tokens: readonly string[] | undefined): void {
     this.#access.setTokens(tokens);
   }
 
-  /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
+  /** Returns the answer; undefined when a watch has taken over the response. Throws ApiError. */
   async handle(
     target: ApiTarget,
     request: Incoming,
@@ -171,7 +170,7 @@ export class Api {
       return textAnswer(404, NO_PAGE);
     }
     if (!kind.known) {
-      // Kubernetes' own groups have what they have: no other resource is learned by its use.
+      // Kubernetes' own groups are complete: a request never adds a resource to them.
       const versions = this.registry.kinds.builtInVersions(kind.group);
       if (versions.includes(kind.version)) throw noSuchPath();
       const teaches = this.registry.learns && (method === 'POST' || method === 'PATCH');
@@ -249,8 +248,8 @@ export class Api {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         selectorsOf(kind, query);
         const options = deleteOptions(await readOptions(kind, request), query);
-        // The real server lists in pages of its own, so that a version is that very one with or
-        // without a limit.
+        // The real server lists in pages of its own, so that it reads exactly at the given
+        // resourceVersion, with or without a limit.
         const { items, metadata } = await this.#freshness.answer(output, () =>
           listContents(this.registry, path, query, Number.POSITIVE_INFINITY),
         );
@@ -309,7 +308,7 @@ export class Api {
             await jsonOfApply(body),
             options.fieldValidation,
           );
-          // Of its language only an apply that succeeds is warned of.
+          // Warnings about the YAML of the body are sent only when the apply succeeds.
           const apply = (): Written => {
             const made = this.registry.apply(path, config, options);
             return { ...made, warnings: [...warnings, ...(made.warnings ?? [])] };
@@ -338,7 +337,7 @@ export class Api {
     }
   }
 
-  /** What is created to be answered and not to be stored: a review, or a binding. */
+  /** Answers a create that stores nothing: a review, or a Binding. */
   #answered(
     kind: Kind,
     path: ResourcePath,
@@ -353,7 +352,8 @@ export class Api {
     const name = stringAt(metadataOf(sent), 'name');
     const resource = { ...path.resource, plural: 'pods' };
     const pod: ResourcePath = { ...path, resource, name, subresource: 'binding' };
-    // Here a Binding is for whichever Pod has the name.
+    // This path binds the Pod of that name: the uid and the resourceVersion of the Binding are
+    // ignored.
     const binding = { ...sent, metadata: without(metadataOf(sent), 'uid', 'resourceVersion') };
     return bind(registry, registry.kinds.get(resource), pod, binding, options.dryRun);
   }
@@ -414,7 +414,7 @@ export class Api {
     }, warnings);
   }
 
-  /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
+  /** Decodes a body. Unknown and duplicate fields become an error or warnings, by `validation`. */
   #decode(
     kind: Kind,
     { text, problems: own }: Sent,
@@ -428,7 +428,7 @@ export class Api {
     try {
       const { object, problems: found } = readFields(kind, given, text);
       const problems = [...own, ...found];
-      // What is of another type is not warned of.
+      // Go reports metadata of a wrong type as an error, never as a warning.
       if (kind.builtIn) normalizeMetadata(kind, object.metadata);
       if (validation === 'Strict' && problems.length > 0)
         throw refuse(`strict decoding error: ${problems.join(', ')}`);
@@ -487,13 +487,13 @@ export class Api {
   }
 }
 
-/** Of what is read; undefined where it does not count. */
+/** The shape that the client must accept; undefined for verbs that are not checked. */
 const shapeOf = (verb: ApiTarget['verb']): AnswerShape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
 function found(kinds: Registry['kinds'], group: string, document: object | undefined): Answer {
   if (document !== undefined) return jsonAnswer(200, JSON.stringify(document));
-  // A group that is served has its paths looked after; Go's mux answers for all others.
+  // Within a group that is served, unknown paths get a Status; Go's mux answers all others.
   if (kinds.builtInVersions(group).length > 0) throw noSuchPath();
   return textAnswer(404, NO_PAGE);
 }

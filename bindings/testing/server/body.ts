@@ -1,13 +1,13 @@
 /**
- * Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's
- * decoder has.
+ * Reads request bodies up to the real server's limit and decodes JSON, with the errors of Go's
+ * decoder.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type Json, type JsonObject, readJson, unmarshalError } from './json.ts';
 import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
 import { type ApiError, badRequest, tooLarge } from './status.ts';
 
-/** A request as far as this server reads it: one from a socket, or one from the same process. */
+/** The part of a request that this server reads; it comes from a socket or from this process. */
 export interface Incoming extends AsyncIterable<Uint8Array> {
   readonly headers: IncomingHttpHeaders;
 }
@@ -16,8 +16,8 @@ export interface Incoming extends AsyncIterable<Uint8Array> {
 const LIMIT = 3 * 1024 * 1024;
 
 /**
- * The whole body. A longer one than the limit is read to its end, so that the client gets to read
- * the 413.
+ * Reads the whole body. One above the limit is read to its end, so that the client can read the
+ * 413.
  */
 export async function readBytes(request: Incoming): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
@@ -33,14 +33,14 @@ export async function readBytes(request: Incoming): Promise<Buffer> {
 export const readBody = async (request: Incoming): Promise<string> =>
   (await readBytes(request)).toString('utf8');
 
-/** A character as Go's decoder shows it. */
+/** A character as Go's decoder quotes it. */
 function quoted(character: string): string {
   const code = character.charCodeAt(0);
   const printable = code >= 0x20 && (code < 0x7f || code > 0xa0);
   return printable ? `'${character}'` : `'\\u${code.toString(16).padStart(4, '0')}'`;
 }
 
-/** What Go says of text that is not JSON, for the common cases. */
+/** Go's error for invalid JSON, in the common cases. */
 export function jsonError(text: string): string {
   const body = text.trimStart();
   if (body === '') return 'unexpected end of JSON input';
@@ -77,7 +77,7 @@ export function parseBody(text: string, fail: (why: string) => Error): Json {
 const excerpt = (text: string): string => (text.length > 30 ? `${text.slice(0, 30)} ...` : text);
 
 /**
- * The body as an object of the resource's kind. Built-in kinds may leave kind and apiVersion out.
+ * Decodes a body as an object of the resource's kind. Built-in kinds may omit kind and apiVersion.
  */
 export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject {
   const object = parseBody(text, (why) =>
@@ -87,9 +87,9 @@ export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject
 }
 
 /**
- * @param text the object as JSON, asked for on failure alone
- * @param patched how it is refused where a patch led to it; of which kind a custom object is, is
- *   then looked at in its turn (`requireKind`)
+ * @param text the object as JSON; called only on an error
+ * @param patched makes the error if the object is the result of a patch; `requireKind` checks the
+ *   kind of a patched custom object later
  */
 export function checkObject(
   kind: Kind,
@@ -106,7 +106,7 @@ export function checkObject(
   return object;
 }
 
-/** Only an object says of which kind it is, and in words. */
+/** Requires an object whose kind and apiVersion, if set, are strings. */
 export function requireTypeMeta(
   value: Json,
   fail: (why: string) => Error,
@@ -124,10 +124,7 @@ export function requireTypeMeta(
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/**
- * The real server shows the body as text where it starts like JSON, in hexadecimal where it does
- * not.
- */
+/** The real server quotes a body that starts like JSON as text, and any other in hexadecimal. */
 export function unrecognized(kind: Kind, body: string | Buffer, why: string): ApiError {
   const text = body.toString();
   const bytes = (): string =>

@@ -1,5 +1,5 @@
 /**
- * What the cells of Tables say, kind by kind, in the words of kubectl. kubernetes:
+ * The cells of Tables for each kind, as kubectl prints them. kubernetes:
  * pkg/printers/internalversion/printers.go.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
@@ -13,7 +13,7 @@ export interface PrintColumn {
   priority: number;
 }
 
-/** What the cells of a row are, in the order of the columns; `now` in milliseconds. */
+/** The cells of a row, in the order of the columns; `now` in milliseconds. */
 export type Cells = (object: JsonObject, now: number) => Json[];
 
 export interface Printer {
@@ -21,7 +21,7 @@ export interface Printer {
   cells: Cells;
 }
 
-/** `Name`, `Data:integer` for a type, `Node*` for a column of the wide form alone. */
+/** Parses a column: `Name`, `Data:integer` with a type, `Node*` for a column of `-o wide` only. */
 export function column(definition: string): PrintColumn {
   const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(definition) ?? [];
   const format = name === 'Name' || name === 'Attacher' ? 'name' : '';
@@ -53,7 +53,7 @@ export const name = (object: JsonObject): string => stringAt(metadataOf(object),
 export const age = (object: JsonObject, now: number): string =>
   sinceText(stringAt(metadataOf(object), 'creationTimestamp'), now);
 
-/** apimachinery: pkg/util/duration HumanDuration, of the time since. */
+/** The age of `time`. apimachinery: pkg/util/duration HumanDuration. */
 export function sinceText(time: string, now: number): string {
   const then = Date.parse(time);
   if (Number.isNaN(then)) return '<unknown>';
@@ -78,7 +78,9 @@ export function durationText(ms: number): string {
   return `${years}y`;
 }
 
-/** `app=web,tier in (a,b)`; of a plain map of labels too. */
+/**
+ * Prints a LabelSelector, as `app=web,tier in (a,b)`. @param plain the selector is a map of labels
+ */
 export function selectorText(selector: Json | undefined, plain = false): string {
   if (!isObject(selector)) return '<none>';
   const labels = plain ? selector : objectAt(selector, 'matchLabels');
@@ -388,7 +390,7 @@ export const nameAndAge = (object: JsonObject, now: number): Json[] => [
   age(object, now),
 ];
 
-/** The first three of a list, and how many more. */
+/** The first three of a list, and the number of the others. */
 export function firstThree(all: readonly string[]): string {
   if (all.length === 0) return '<unset>';
   return all.length <= 3

@@ -1,5 +1,5 @@
 /**
- * The columns of the Tables in which kubectl shows objects. kubernetes:
+ * The columns of the Tables that kubectl asks for. kubernetes:
  * pkg/printers/internalversion/printers.go. Custom resources have the columns of their definition.
  */
 import {
@@ -509,7 +509,7 @@ function paramKind(object: JsonObject): string {
     : `${textField(kind, 'apiVersion')}/${textField(kind, 'kind')}`;
 }
 
-/** Of kinds without a printer of their own: limitranges, roles. */
+/** Kinds without a printer of their own, such as limitranges and roles. */
 const PLAIN: Printer = {
   columns: [column('Name'), { ...column('Created At'), type: 'date' }],
   cells: (object) => [
@@ -556,7 +556,9 @@ function customPrinter(columns: readonly JsonObject[]): Printer {
 const dated = (each: PrintColumn): PrintColumn =>
   each.name === 'Age' ? { ...each, type: 'date' } : each;
 
-/** `.spec.host`, as far as printer columns need it: names, and items of lists by number. */
+/**
+ * Splits `.spec.host`, as far as printer columns need JSONPath: names, and list items by number.
+ */
 function pathOf(jsonPath: string): string[] {
   return jsonPath
     .replaceAll(/\[(\d+)\]/g, '.$1')

@@ -1,6 +1,6 @@
 /**
- * Subresources that lead to a node, where here none is: the logs of a Pod, commands in it, its
- * ports and proxies. They answer what a kube-apiserver does that reaches no kubelet. kubernetes:
+ * Subresources that need a kubelet, which does not exist here: logs, exec, attach, port forwards
+ * and proxies. They answer as a kube-apiserver that reaches no kubelet. kubernetes:
  * pkg/registry/core/pod/rest, pkg/registry/core/pod/strategy.go LogLocation.
  */
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
@@ -11,11 +11,11 @@ import { readTime, TimeError } from './times.ts';
 
 const CONNECTS = ['attach', 'exec', 'log', 'portforward', 'proxy'];
 
-/** Whether the subresource is one of these. */
+/** Whether the subresource needs a kubelet. */
 export const isConnect = (subresource: string): boolean =>
   CONNECTS.includes(subresource.split('/')[0] ?? '');
 
-/** Throws what the real server refuses; without a throw there is no content: 204. */
+/** Throws the real server's error. Without one the answer is 204: there is no log. */
 export function connect(registry: Registry, path: ResourcePath, query: URLSearchParams): void {
   const [what = ''] = path.subresource.split('/');
   if (what === 'log') requireLogOptions(path.name, query);

@@ -1,7 +1,6 @@
 /**
- * Discovery: /api, /apis and the resource lists, one by one and aggregated, of the built-in
- * resources and of all custom ones that were seen or defined. client-go's RESTMapper and kubectl
- * read these to turn kinds into paths.
+ * Discovery: /api, /apis and the resource lists, single and aggregated, of the built-in and the
+ * known custom resources. client-go's RESTMapper and kubectl read them to map kinds to paths.
  */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, type Kind, type Kinds } from './registry/kinds.ts';
@@ -19,7 +18,7 @@ const CUSTOM_VERBS = [
 ];
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The version this server's answers are modelled on. */
+/** The version of Kubernetes that this server follows. */
 export const VERSION_INFO = {
   major: '1',
   minor: '36',
@@ -43,7 +42,7 @@ export const coreVersions = (address: string): object => ({
   serverAddressByClientCIDRs: [{ clientCIDR: '0.0.0.0/0', serverAddress: address }],
 });
 
-/** The groups of Kubernetes in the order in which the real server tells them; others come after. */
+/** Kubernetes' groups in the order of the real server; others follow them. */
 const GROUPS = [
   ...[
     'apiregistration.k8s.io',
@@ -72,7 +71,7 @@ const GROUPS = [
   ...['resource.k8s.io', 'flowcontrol.apiserver.k8s.io'],
 ];
 
-/** All groups but the one without a name. */
+/** All groups but the core group. */
 function groupNames(kinds: Kinds): string[] {
   const names = new Set(kinds.all().map((kind) => kind.group));
   names.delete('');
@@ -89,7 +88,7 @@ export function groupList(kinds: Kinds): object {
   };
 }
 
-/** GET /apis/<group>; undefined when nothing of it is known. */
+/** GET /apis/<group>; undefined for an unknown group. */
 export function groupDocument(kinds: Kinds, name: string): object | undefined {
   if (name === '' || !kinds.all().some((kind) => kind.group === name)) return undefined;
   return { kind: 'APIGroup', apiVersion: 'v1', ...group(kinds, name) };
@@ -127,7 +126,7 @@ function byPriority(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What may be done with the kind's objects. */
+/** The verbs of a kind. */
 export const verbsOf = (kind: Kind): readonly string[] => {
   if (!kind.builtIn) return CUSTOM_VERBS;
   if (kind.verbs !== undefined) return kind.verbs;
@@ -151,7 +150,7 @@ export function health(endpoint: string, check: string, verbose: boolean): strin
   return [...HEALTH_CHECKS.map((name) => `[+]${name} ok`), `${endpoint} check passed\n`].join('\n');
 }
 
-/** GET /api/v1 and /apis/<group>/<version>; undefined when nothing of it is known. */
+/** GET /api/v1 and /apis/<group>/<version>; undefined for an unknown version. */
 export function resourceList(
   kinds: Kinds,
   name: { group: string; version: string },
@@ -181,7 +180,7 @@ const resource = (kind: Kind): object => ({
   ...(kind.verbs === undefined ? { storageVersionHash: storageHash(kind) } : {}),
 });
 
-/** Built-in kinds that are stored in another form than they are served in. */
+/** Built-in kinds whose storage version differs from the served version. */
 const STORED_AS: Readonly<Record<string, string>> = {
   'events.k8s.io/v1/Event': '/v1/Event',
   'autoscaling/v1/HorizontalPodAutoscaler': 'autoscaling/v2/HorizontalPodAutoscaler',
@@ -213,7 +212,7 @@ const subresource = (
   verbs,
 });
 
-/** What a client that wants everything in one answer accepts; others get the lists of old. */
+/** The media type of aggregated discovery; other clients get single lists. */
 export const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
 export function acceptsAggregated(accept: string | undefined): boolean {
@@ -246,7 +245,7 @@ export function aggregated(kinds: Kinds, core: boolean): object {
 }
 
 function aggregatedResource(kind: Kind): object {
-  // Built-in kinds leave their group and version out.
+  // The built-in kinds' entries omit group and version.
   const own = kind.builtIn
     ? { group: '', version: '' }
     : { group: kind.group, version: kind.version };

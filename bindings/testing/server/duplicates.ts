@@ -1,6 +1,6 @@
 /**
- * Members of an object that stand twice in a body: which there are, and what Go makes of them. Into
- * a struct, a map or a list that was read already, the second one is merged. sigs.k8s.io/json:
+ * Finds duplicate members in a JSON text, and decodes them as Go does: the second value is merged
+ * into a struct, map or list that was decoded from the first one. sigs.k8s.io/json:
  * internal/golang/encoding/json/decode.go.
  */
 import { isObject, type Json, readJson, writeJson } from './json.ts';
@@ -8,18 +8,18 @@ import { type Atom, type Field, memberType } from './schema/atoms.ts';
 
 export interface ReadTwice {
   value: Json;
-  /** `duplicate field "spec.x"` for each such member. */
+  /** `duplicate field "spec.x"` for each of them. */
   problems: string[];
 }
 
 /**
- * undefined: no member stands twice.
+ * Returns undefined if there are no duplicates.
  *
- * @param value what `JSON.parse` made of the text
- * @param type of the value; undefined: a later member replaces the one before
+ * @param value the result of `JSON.parse`
+ * @param type of the value; undefined: a later member replaces an earlier one
  */
 export function readTwice(text: string, value: Json, type?: Atom): ReadTwice | undefined {
-  // The text as it comes from most clients is what the value gives again; then there are none.
+  // Fast path: most clients send exactly the text that writing the value gives, which has none.
   if (writeJson(value).length === text.length) return undefined;
   const found = new Set<string>();
   const read = new Scanner(text, (path) => found.add(path)).value('', type);
@@ -27,7 +27,7 @@ export function readTwice(text: string, value: Json, type?: Atom): ReadTwice | u
   return problems.length === 0 ? undefined : { value: read, problems };
 }
 
-/** `duplicate field "spec.x"` for each member that stands twice. */
+/** `duplicate field "spec.x"` for each duplicate member. */
 export const duplicateFields = (text: string, value: Json): string[] =>
   readTwice(text, value)?.problems ?? [];
 
@@ -38,7 +38,7 @@ function merged(
   value: Json,
 ): Json {
   if (before === undefined) return value;
-  // Go takes null for nothing where there is no pointer, map or list.
+  // Go ignores null for a field that is not a pointer, map or list.
   const isPlain = field?.pointer === undefined && type?.list === undefined;
   if (value === null && isPlain && (type?.map === undefined || field?.zero !== undefined))
     return before;
@@ -59,15 +59,15 @@ function merged(
   return value;
 }
 
-/** Codes of RawExtension, JSON, FieldsV1 and schemas or others (scripts/derive-types.ts). */
+/** Codes of RawExtension, JSON, FieldsV1 and schema-or-other types (scripts/derive-types.ts). */
 const OPAQUE = /^[[{]?[*(]/;
 
-/** Walks over text that is known to be JSON. */
+/** A scanner of valid JSON. */
 class Scanner {
   readonly #text: string;
   readonly #twice: (path: string) => void;
   #at = 0;
-  /** Within what Go reads by a method of its own, which tells of none. */
+  /** Inside a type with an UnmarshalJSON of its own, which reports no duplicates. */
   #isOpaque = false;
 
   constructor(text: string, twice: (path: string) => void) {
@@ -134,7 +134,7 @@ class Scanner {
     return this.#text.slice(from, this.#at);
   }
 
-  /** The next character that is no space. */
+  /** Skips white space and returns the next character. */
   #next(): string {
     while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
     return this.#text.charAt(this.#at);

@@ -1,8 +1,7 @@
 /**
- * The frames of one watch on their way out, and the faults that were injected into it. Without
- * faults a frame's bytes pass as they are. With them: what was sent is counted, so that each fault
- * acts at its place and once; and after a fault that ended or silenced the stream nothing of the
- * watch goes out any more.
+ * Writes the frames of one watch, and applies the faults that were injected into it. Without faults
+ * frames pass unchanged. With them the sent frames are counted, so that each fault acts once, at
+ * its place; after a fault that ended or silenced the stream nothing more is sent.
  */
 import type { StreamFault } from './faults.ts';
 import { isObject, type JsonObject, objectAt, readJson, without, writeJson } from './json.ts';
@@ -14,7 +13,7 @@ export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 export interface SentFrame {
   readonly type: FrameType;
   readonly bytes: Buffer;
-  /** What the event is about; undefined for a bookmark and an error. */
+  /** The key of the object; undefined for a bookmark and an error. */
   readonly key?: string;
   /** The bookmark that ends the initial events. */
   readonly endsInitial?: boolean;
@@ -33,11 +32,11 @@ export class EventStream {
   readonly #output: Output;
   readonly #faults: readonly StreamFault[];
   readonly #omitted: ReadonlySet<string>;
-  /** What is to happen at some place, each until it has happened. */
+  /** Faults at a place in the stream that have not acted yet. */
   readonly #placed: Set<PlacedFault>;
   #sent = 0;
   #over = false;
-  /** Waits for an event of another object, with which it changes places. */
+  /** A frame that waits for one of another object, to change places with it. */
   #held: SentFrame | undefined;
   #swaps: boolean;
 
@@ -51,12 +50,12 @@ export class EventStream {
     this.#swaps = faults.some((fault) => fault.do === 'swap');
   }
 
-  /** The headers are out. */
+  /** Called after the headers were sent. */
   begin(): void {
     this.#reached();
   }
 
-  /** false: the socket is full. */
+  /** Returns false if the socket is full. */
   send(frame: SentFrame): boolean {
     if (this.#faults.length === 0) return this.#output.write(frame.bytes);
     if (!this.#swaps || frame.key === undefined) {
@@ -121,7 +120,7 @@ export class EventStream {
     return this.#omitted.has('newline') ? versioned.subarray(0, -1) : versioned;
   }
 
-  /** What stands at this place happens, in the order in which it was injected. */
+  /** Runs the faults at this place, in the order of their injection. */
   #reached(): void {
     for (const fault of this.#placed) {
       if (this.#over) return;
@@ -152,7 +151,7 @@ function objectOf(frame: Buffer): JsonObject {
   return object;
 }
 
-/** The object as a broken aggregated API server sends it. */
+/** The JSON of the object without resourceVersion, as a faulty aggregated API server sends it. */
 export function withoutVersion(object: JsonObject): string {
   const metadata = without(objectAt(object, 'metadata'), 'resourceVersion');
   const items = Array.isArray(object.items) ? object.items : undefined;

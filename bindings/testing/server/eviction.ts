@@ -1,7 +1,7 @@
 /**
  * Evictions: a Pod is deleted unless its disruption budget is used up. kubernetes:
- * pkg/registry/core/pod/storage/eviction.go. Nothing here counts what is healthy: the status of a
- * budget is what was written to it, and until then every eviction is told to come again.
+ * pkg/registry/core/pod/storage/eviction.go. No controller counts healthy Pods: the status of a
+ * budget is what a client wrote, and before that every eviction gets 429.
  */
 import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
@@ -15,7 +15,7 @@ import { ApiError, type StatusDetails } from './status.ts';
 import { requireName, success } from './subresources.ts';
 
 const BUDGETS = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
-/** Seconds, of a budget whose status is not of its latest generation. */
+/** Seconds after which to retry while the budget's status is not of its latest generation. */
 const AGAIN = 10;
 
 export function evict(
@@ -40,18 +40,18 @@ export function evict(
       dryRun: isDry,
     });
   } catch (error) {
-    // The real server takes it for a Pod that has become healthy meanwhile.
+    // The real server assumes that the Pod has become healthy since.
     throw unhealthy === undefined || resourceVersion !== undefined ? error : again(unhealthy);
   }
   registry.modify(path, isDry, withTarget);
-  // Only now the real server looks at the options. The version that they name is that from before
-  // the condition.
+  // The real server reads the options only now. Their resourceVersion is the one from before the
+  // condition was written, and was checked above.
   const options = deleteOptionsIn(asked);
   registry.delete(path, { ...options, resourceVersion: undefined, dryRun: isDry });
   return success;
 }
 
-/** The Pod with the condition that tells that it is evicted. */
+/** The Pod with the condition `DisruptionTarget`. */
 function withTarget(pod: JsonObject, now: string): JsonObject {
   const condition = {
     type: 'DisruptionTarget',
@@ -65,7 +65,8 @@ function withTarget(pod: JsonObject, now: string): JsonObject {
 }
 
 /**
- * The status with the condition in place of the one of its type, whose time stays with its status.
+ * The status with the condition in place of the one of its type; lastTransitionTime stays if the
+ * condition's status does.
  */
 function withCondition(status: JsonObject, condition: JsonObject): JsonObject {
   const all = Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
@@ -76,7 +77,7 @@ function withCondition(status: JsonObject, condition: JsonObject): JsonObject {
   return { ...status, conditions: all.map((each) => (each === old ? next : each)) };
 }
 
-/** What has not begun, or is over, is nothing that a budget protects. */
+/** Pods that are pending or finished do not count for a budget. */
 function canIgnoreBudget(pod: JsonObject): boolean {
   const phase = stringAt(objectAt(pod, 'status'), 'phase');
   const over = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
@@ -90,8 +91,8 @@ const isReady = (pod: JsonObject): boolean => {
 };
 
 /**
- * Takes one disruption from the budget of the Pod, if it has one. Gives the name of a budget that
- * is not asked, as the Pod is not healthy. Throws 429.
+ * Takes one disruption from the Pod's budget, if there is one. Returns the name of a budget that
+ * was not charged, as the Pod is not healthy. Throws 429.
  */
 function charge(
   registry: Registry,
@@ -148,7 +149,7 @@ function charge(
 const again = (budget: string): ApiError =>
   tooMany(`The disruption budget ${budget} is still being processed by the server.`, AGAIN);
 
-/** The last disruption was taken. */
+/** The status after the last allowed disruption. */
 function usedUp(status: JsonObject, now: string): JsonObject {
   return withCondition(status, {
     type: 'DisruptionAllowed',

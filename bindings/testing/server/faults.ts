@@ -1,19 +1,18 @@
 /**
- * Faults on request: which requests they hit, how often, and what happens then. A request meets the
- * first fault that was injected and matches it; a fault that only alters how the request is
- * answered (a delay, a changed stream) is followed by the next one that matches, so that several
- * can be combined. Only where there is another answer in place of the request's own is the request
- * never carried out.
+ * Injected faults: which requests they hit, how often, and what they do. A request meets the first
+ * injected fault that matches it. After a fault that only alters the answer (a delay, a changed
+ * stream) the next one that matches follows, so that several can be combined. A request is not
+ * carried out only if a fault replaces its answer.
  */
 import { CapstanError, invalid, requireInteger, show } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 
-/** Requests that a fault can be for, as the API server names them. */
+/** The verbs of requests that a fault can hit, as the API server names them. */
 export type FaultVerb = 'list' | 'watch' | 'get' | 'create' | 'update' | 'patch' | 'delete';
 
-/** Where in a watch something happens. */
+/** A point in a watch. */
 export interface WatchPoint {
-  /** After that many frames, bookmarks included. 0, the default, is right after the headers. */
+  /** After so many frames, bookmarks included. 0, the default: right after the headers. */
   afterEvents?: number;
 }
 
@@ -27,49 +26,48 @@ export type StreamFault =
   | { do: 'swap' };
 
 /**
- * A fault to inject. It hits requests of `verb` (any, when left out; a deletecollection counts as
+ * A fault to inject. It hits requests of `verb` (default: any; a deletecollection counts as
  * `delete`) whose path, without the query, contains `path` (a substring, such as `/configmaps`,
  * `/namespaces/prod/` or a name) and whose query, as it was sent, contains `query` (such as
- * `continue=`), `times` times (without end, when left out). A fault without verb also hits requests
- * that are no verb on a resource (`/version`).
+ * `continue=`), `times` times (default: without limit). A fault without `verb` also hits requests
+ * that have no verb on a resource (`/version`).
  *
- * Another answer instead of the request's own:
- * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`;
+ * The answer is replaced:
+ * - `status`: that status, as a `Status` object with the usual reason of the code, or `reason`;
  *   `retryAfter`, in milliseconds like all times here, goes into the header and into
  *   `details.retryAfterSeconds` as whole seconds, rounded up.
- * - `refuse`: no connection. Without verb, path, query and times the port is closed and all
- *   connections are cut, as when an API server restarts: every connect is refused (ECONNREFUSED). A
- *   fault with any of them cannot be known before the request is read: requests of `transport()`
- *   fail as refused before a byte is sent; to any other client the connection is reset before an
- *   answer.
- * - `stall`: the request is never answered; a watch gets its headers and then silence. Until the
+ * - `refuse`: the connection is refused. Without verb, path, query and times the port is closed and
+ *   all connections are cut, as when an API server restarts: every connect is refused
+ *   (ECONNREFUSED). With any of them the server must first read the request: requests of
+ *   `transport()` fail as refused before a byte is sent; for any other client the connection is
+ *   reset before an answer.
+ * - `stall`: the request is never answered; a watch gets its headers and nothing more, until the
  *   client or `dropConnections()` ends it.
- * - `reset`: the connection is reset (RST) instead of an answer. A transport with a pool, such as
- *   `httpTransport`, takes that on a connection that it had used before for one that the server had
- *   closed, and sends a GET once more; requests of `transport()` fail each time.
- * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the
+ * - `reset`: the connection is reset (RST) instead of an answer. On a reused connection a transport
+ *   with a pool, such as `httpTransport`, takes that for a connection that the server had closed,
+ *   and sends a GET again; requests of `transport()` fail each time.
+ * - `garbage`: status 200 with exactly these bytes as its body, which then ends in order. Also the
  *   way to send events that a test makes up.
  *
  * The request is carried out, and:
  * - `drop`: the connection is cut after `afterBytes` bytes of the answer's body (0: right after the
- *   headers), in the middle of an event or of a character if it falls so. A body that is shorter is
- *   sent whole.
+ *   headers), possibly within an event or a character. A shorter body is sent whole.
  * - `delay`: it is answered after `ms` milliseconds.
  * - `split`: the body comes in HTTP chunks of `chunkBytes` bytes, one in a turn of the event loop.
  *
- * The request is a watch, which is begun, and in its stream:
+ * The request is a watch, which starts, and in its stream:
  * - `insert`: these bytes come between two frames, and the watch goes on.
  * - `error`: an ERROR event with a `Status`, as above, ends it.
  * - `end`: it ends in order; with `frameBytes` after that many bytes of the next frame, which is
- *   then never completed.
- * - `hang`: from there on silence, without bookmarks and without an end, as behind a network that
- *   forgot the connection; with `frameBytes` in the middle of the next frame.
- * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without
- *   resourceVersion (`version`; a list and its items too), or frames without a line feed between
- *   them.
- * - `replay`: it begins with the last `lastEvents` events before the version that it was asked
- *   from, once more.
- * - `swap`: the first two events that are of two objects change places.
+ *   never completed.
+ * - `hang`: nothing more is sent, no bookmarks and no end, as when a network drops the packets of a
+ *   connection; with `frameBytes` from that byte of the next frame on.
+ * - `omit`: leaves out `bookmarks`, or the bookmark that ends the initial events
+ *   (`initial-events-end`), or the resourceVersion of objects (`version`; also of a list and its
+ *   items), or the line feed after frames (`newline`).
+ * - `replay`: it starts by repeating the last `lastEvents` events before the requested
+ *   resourceVersion.
+ * - `swap`: the first two events of different objects change places.
  */
 export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: number } & (
   | { do: 'status'; status: number; reason?: string; retryAfter?: number }
@@ -81,7 +79,7 @@ export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: n
   | StreamFault
 );
 
-/** What is there instead of the request's own answer. */
+/** The faults that replace the answer. */
 export type AnswerFault = Extract<
   Fault,
   { do: 'status' | 'refuse' | 'stall' | 'reset' | 'garbage' }
@@ -96,11 +94,11 @@ const STREAMS: readonly string[] = ['insert', 'error', 'end', 'hang', 'omit', 'r
 export const isOfStream = (fault: Fault): fault is Fault & StreamFault =>
   STREAMS.includes(fault.do);
 
-/** What a fault is matched against. */
+/** The parts of a request that a fault is matched against. */
 export interface FaultTarget {
   verb: FaultVerb | undefined;
   path: string;
-  /** As it was sent. */
+  /** The query as it was sent. */
   search: string;
 }
 
@@ -109,7 +107,7 @@ interface Active {
   left: number;
 }
 
-/** Every connection is refused while one of these is active. */
+/** While a fault like this is active, every connection is refused. */
 export const closesPort = (fault: Fault): boolean =>
   fault.do === 'refuse' &&
   [fault.verb, fault.path, fault.query, fault.times].every((filter) => filter === undefined);
@@ -118,7 +116,7 @@ function matches(fault: Fault, target: FaultTarget): boolean {
   if (fault.verb !== undefined && fault.verb !== target.verb) return false;
   if (fault.path !== undefined && !target.path.includes(fault.path)) return false;
   if (fault.query !== undefined && !target.search.includes(fault.query)) return false;
-  // A stream is altered where there is one; objects without a version are met in lists too.
+  // The other faults of a stream hit watches only; `omit: 'version'` hits lists too.
   if (!isOfStream(fault) || target.verb === 'watch') return true;
   return target.verb === 'list' && fault.do === 'omit' && fault.what === 'version';
 }
@@ -126,7 +124,7 @@ function matches(fault: Fault, target: FaultTarget): boolean {
 export class Faults {
   readonly #active = new Set<Active>();
 
-  /** Gives the function that takes the fault back; calling it again has no effect. */
+  /** Returns the function that removes the fault; calling it again has no effect. */
   add(fault: Fault): () => void {
     checkFault(fault);
     const active: Active = { fault: { ...fault }, left: fault.times ?? Number.POSITIVE_INFINITY };
@@ -135,15 +133,16 @@ export class Faults {
   }
 
   /**
-   * The faults this request meets: any that alter its answer, then at most one that replaces it.
-   * They count as used.
-   * @param only looks for faults of this kind alone, when one of them is what the request would
-   *   meet
+   * The faults that this request meets: any that alter its answer, then at most one that replaces
+   * it. Counts them as used.
+   *
+   * @param only returns and counts only the fault that replaces the answer, and only if it is of
+   *   this kind
    */
   take(target: FaultTarget, only?: AnswerFault['do']): Fault[] {
     const met = this.#met(target);
     if (only !== undefined && met.at(-1)?.fault.do !== only) return [];
-    // Asked for one kind alone, those before it are left for a request that comes to be answered.
+    // With `only`, the faults before it are left for a request that is answered.
     const used = only === undefined ? met : met.slice(-1);
     for (const active of used) {
       active.left--;
@@ -152,7 +151,7 @@ export class Faults {
     return used.map((active) => active.fault);
   }
 
-  /** Whether a fault of this kind is what the request would meet; none counts as used. */
+  /** Whether the request would meet a fault of this kind. Counts none as used. */
   meets(target: FaultTarget, kind: AnswerFault['do']): boolean {
     return this.#met(target).at(-1)?.fault.do === kind;
   }
@@ -167,18 +166,18 @@ export class Faults {
     return met;
   }
 
-  /** Those that were to hit a number of times and have not yet. */
+  /** The faults with `times` that have hit fewer requests. */
   unmet(): Fault[] {
     return [...this.#active].map(({ fault }) => fault).filter(({ times }) => times !== undefined);
   }
 
-  /** Whether the port is to be closed. */
+  /** Whether a fault closes the port. */
   portClosed(): boolean {
     return [...this.#active].some((active) => closesPort(active.fault));
   }
 }
 
-// A fault that makes no sense is refused at once and by name: misspelt, it would never hit.
+// A misspelt fault would never hit a request: it is refused when it is added.
 
 const NAMES = namesOf<Fault>()({
   do: 1,

@@ -1,6 +1,6 @@
 /**
- * The fields of an object as they are read: those that its kind does not have are dropped and told,
- * those of another type are refused, names that stand twice are told. apiserver:
+ * Reads the fields of an object by the type of its kind: unknown fields are dropped and reported,
+ * values of another type are refused, duplicate fields are reported. apiserver:
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
 import { readTwice } from './duplicates.ts';
@@ -17,13 +17,13 @@ import { readTime, TimeError } from './times.ts';
 
 export interface ReadFields {
   object: JsonObject;
-  /** `unknown field "spec.x"`, in the order in which the real server tells them. */
+  /** `unknown field "spec.x"`, in the order of the real server. */
   problems: string[];
 }
 
-/** A field of another type than its kind says; the message is that of Go's decoder. */
+/** A value that is not of its field's type; the message is that of Go's decoder. */
 export class FieldTypeError extends Error {
-  /** What is said where the value does not come from JSON: after a strategic merge. */
+  /** The message when the value does not come from JSON, but from a strategic merge. */
   readonly converting: string;
 
   constructor(message: string, converting = message) {
@@ -53,12 +53,12 @@ function conversionError(value: Json, goType: string): string {
   return converts ? `cannot convert ${given} to ${goType}` : `unrecognized type: ${goType}`;
 }
 
-/** sigs.k8s.io/json: the decoder of Go structs keeps as many strict errors. */
+/** sigs.k8s.io/json: the decoder of Go structs keeps at most so many strict errors. */
 const MOST_PROBLEMS = 100;
 
 /**
- * @param text the object as it was sent; undefined: it was not, and has no name twice
- * @param converted it was not read from JSON, but made of values that were
+ * @param text the object as it was sent, to find duplicate fields; undefined: do not look for them
+ * @param converted the object is the result of a merge, not of decoding JSON
  */
 export function readFields(
   kind: Kind,
@@ -80,8 +80,8 @@ export function readFields(
 }
 
 /**
- * Of a custom object: metadata first, then by name, then those of the metadata of resources in it.
- * They are dropped when it is stored.
+ * Reports the unknown fields of a custom object: those of its metadata, then by name, then those of
+ * the metadata of embedded resources. They are dropped when the object is stored.
  */
 function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
   const metadata = typeNamed('ObjectMeta').map;
@@ -106,12 +106,12 @@ function readBuiltIn(
   return readStruct(typeOf(kind), object, '', '', walk) as JsonObject;
 }
 
-/** Members of objects as they were read, inside of which empty lists or maps were left out. */
+/** Members in which empty lists or maps were left out. */
 const emptied = new WeakSet<object>();
 
 /**
- * Kinds whose strategy compares this member by `reflect.DeepEqual`, to which an empty list and none
- * are two things: each write of an empty one is a new generation. kubernetes:
+ * Kinds whose strategy compares this member by `reflect.DeepEqual`, in which an empty list differs
+ * from nil: each write of an empty one increments the generation. kubernetes:
  * pkg/registry/networking/networkpolicy, pkg/registry/admissionregistration.
  */
 const TOLD_APART: Readonly<Record<string, string>> = {
@@ -120,7 +120,7 @@ const TOLD_APART: Readonly<Record<string, string>> = {
   validatingwebhookconfigurations: 'webhooks',
 };
 
-/** Whether a write of the object is a new generation, although what is stored stays the same. */
+/** Whether a write increments the generation, although the stored object stays the same. */
 export function countsAnyway({ builtIn, plural }: Kind, read: JsonObject): boolean {
   const member =
     builtIn && Object.hasOwn(TOLD_APART, plural) ? read[TOLD_APART[plural] as string] : null;
@@ -132,12 +132,13 @@ interface Walk {
   converted: boolean;
   /** An empty list or map was left out. */
   emptied?: boolean;
-  /** The Go type whose field is read. */
+  /** The Go type that has the field. */
   struct: string;
 }
 
 /**
- * @param path with indices, for what is unknown @param names without, for what is of another type
+ * @param path with indices, for unknown fields
+ * @param names without indices, for values of a wrong type
  */
 function readStruct(type: Atom, value: JsonObject, path: string, names: string, walk: Walk): Json {
   const members: [string, Json | undefined][] = [];
@@ -148,9 +149,9 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
       walk.unknown.push(at);
       continue;
     }
-    // Go takes null for a field that is not there.
+    // Go reads null as a missing field.
     if (member === undefined || member === null) continue;
-    // Its members are read with its messages in registry/metadata.ts.
+    // registry/metadata.ts reads the members of metadata, with messages of its own.
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
     const read = whole
@@ -165,10 +166,7 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
   return { ...type.map?.zero?.(), ...Object.fromEntries(members) };
 }
 
-/**
- * Whether Go forgets that the value was sent: empty lists and maps, and zero without a pointer to
- * it.
- */
+/** Whether Go does not keep the value: empty lists and maps, and zero values without a pointer. */
 function isUnset(field: Field, value: Json): boolean {
   if (field.zero !== undefined) return false;
   if (typeof value === 'object') return isEmptyCollection(field, value);
@@ -180,7 +178,7 @@ function isUnset(field: Field, value: Json): boolean {
 }
 
 /**
- * Defaults and validation tell an empty list from none here. autoscaling/v2: defaults.go
+ * Here defaults and validation distinguish an empty list from nil. autoscaling/v2: defaults.go
  * copyHPAScalingRules.
  */
 const isKeptEmpty = ({ struct }: Walk, name: string): boolean =>
@@ -195,8 +193,8 @@ function isEmptyCollection(field: Field, value: Json): boolean {
 }
 
 /**
- * What comes back of an object from the real server's store, which has no empty lists: only the
- * owners tell that one was sent.
+ * The object as the real server reads it from its store, which keeps no empty lists: only
+ * managedFields show that one was sent.
  */
 export const asKept = (kind: Kind, object: JsonObject): JsonObject =>
   kind.builtIn ? (kept(typeOf(kind), object) as JsonObject) : object;
@@ -219,12 +217,14 @@ function kept({ list, map }: Atom, value: Json): Json {
 }
 
 /**
- * The codes of what Go leaves out where it is zero; of other scalars it has pointers, or writes
- * them.
+ * Codes of scalars that Go omits when they are zero. It has pointers for the others, or always
+ * writes them.
  */
 const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
 
-/** The metadata whose owners and managers have the members that theirs have. */
+/**
+ * The metadata without unknown members of owner references and managedFields, which are reported.
+ */
 function withKnown(field: Field, metadata: JsonObject, path: string, walk: Walk): JsonObject {
   const lists = ['ownerReferences', 'managedFields'].flatMap((name): [string, Json][] => {
     const list = metadata[name];
@@ -251,7 +251,7 @@ function noteUnknown(field: Field, name: string, path: string, walk: Walk): void
 const readField = (field: Field, value: Json, path: string, names: string, walk: Walk): Json =>
   readValue(field.code, field.type(), value, path, names, walk);
 
-/** Go's types by the codes of the table; none: any JSON is taken. */
+/** Go's types by the codes of the table. Codes that are missing accept any JSON. */
 const GO_TYPES: Record<string, string> = {
   s: 'string',
   t: 'string',
@@ -270,7 +270,7 @@ function readValue(
   names: string,
   walk: Walk,
 ): Json {
-  // In a list or a map. Bytes that are none come back from the store as no bytes.
+  // null in a list or a map. The store returns null bytes as empty bytes.
   if (value === null) return code === 'y' ? '' : zeroOf(code);
   if (code === '*') return value;
   if (code.startsWith('(')) return readLoosely(code.slice(1, -1), value, path, names, walk);
@@ -322,7 +322,8 @@ function readValue(
   const given = typeof value === 'bigint' ? 'number' : typeof value;
   const expected = wanted === 'string' ? 'string' : wanted === 'bool' ? 'boolean' : 'number';
   if (given !== expected) throw fail(wanted);
-  // Go cuts an integer to the bits of its field where it converts, and refuses it where it decodes.
+  // Go truncates an integer to the bits of its field when it converts, and refuses it when it
+  // decodes.
   if (code === 'i' && walk.converted && isInteger(value, 'l'))
     return Number(BigInt.asIntN(32, BigInt(value as number | bigint)));
   if ((code === 'i' || code === 'l') && !isInteger(value, code)) {
@@ -333,7 +334,9 @@ function readValue(
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
 }
 
-/** Of 32 bits, or of 64: those that JavaScript rounds were read as a BigInt. */
+/**
+ * Whether a value is an integer of 32 or 64 bits. Those that JavaScript would round are BigInts.
+ */
 const isInteger = (value: Json, code: 'i' | 'l'): boolean =>
   (code === 'l' && typeof value === 'bigint') ||
   (Number.isSafeInteger(value) &&
@@ -346,12 +349,12 @@ function byteOf(value: Json, fail: (goType: string) => Error): number {
   return value;
 }
 
-/** apiextensions: JSONSchemaPropsOrBool; the other two take whatever is neither of theirs. */
+/** apiextensions: JSONSchemaPropsOrBool. The other two such types accept any value. */
 const OR_BOOL = /\.additional(Properties|Items)$/;
 
 /**
- * What Go reads by a method of its own, which tells of no unknown names: a struct, a list of them,
- * or what is none of both.
+ * Reads a type with an UnmarshalJSON of its own, which reports no unknown fields: one of the
+ * struct, a list of it, or another value.
  */
 function readLoosely(name: string, value: Json, path: string, names: string, walk: Walk): Json {
   if (OR_BOOL.test(path) && !isObject(value) && typeof value !== 'boolean')
@@ -365,7 +368,7 @@ function readLoosely(name: string, value: Json, path: string, names: string, wal
 const ABOUT_QUANTITY = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$';
 
 function quantityOf(value: Json): Json {
-  // Go reads a quantity without the spaces around it.
+  // Go trims spaces around a quantity.
   const text = ['string', 'number', 'bigint'].includes(typeof value) ? String(value).trim() : '';
   const canonical = canonicalQuantity(text);
   if (canonical !== undefined) return canonical;

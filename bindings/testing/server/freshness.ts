@@ -1,6 +1,6 @@
 /**
- * Waiting for a version that does not exist yet. The real server's watch cache may lag behind etcd,
- * so a request for a version above the present one waits a while for it, and is a 504 only then.
+ * Waits for a resourceVersion that does not exist yet. The real server's watch cache may lag behind
+ * etcd, so that a request with a newer resourceVersion waits for a while before it fails with 504.
  * apiserver: storage/cacher/watch_cache.go, waitUntilFreshAndBlock and its blockTimeout.
  */
 import type { Clock } from '../../base/clock.ts';
@@ -20,8 +20,8 @@ export class Freshness {
   }
 
   /**
-   * The answer, tried once more when it asked for a version that was not there; the second failure
-   * counts.
+   * Runs a read. If its resourceVersion does not exist yet, waits and runs it a second time, which
+   * may throw.
    */
   async answer<T>(output: Output, run: () => T): Promise<T> {
     try {
@@ -33,10 +33,7 @@ export class Freshness {
     }
   }
 
-  /**
-   * Resolves when the version is there, when the time is over, or when nobody waits for the answer
-   * any more.
-   */
+  /** Resolves when the resourceVersion exists, after the timeout, or when the client has left. */
   reach(version: number, output: Output): Promise<void> {
     if (this.#versions.current >= version || this.#waitMs === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -1,14 +1,14 @@
 /**
- * JSON values as the server holds them: parsed once, never mutated, compared by value. Member names
- * come from tenants, so objects are only ever built through Object.fromEntries or spread, which
- * make `__proto__` an ordinary member.
+ * JSON values of the server: parsed once, never mutated, compared by value. Member names come from
+ * clients, so objects are built only by Object.fromEntries or spread, for which `__proto__` is an
+ * ordinary member.
  */
 import { eachNumber, jsonText } from '../../base/exact-json.ts';
 import { isJsonObject } from '../../base/json-value.ts';
 
 export { ownMember, sameJson } from '../../base/json-value.ts';
 
-/** An int64 that JavaScript's numbers would round is a BigInt, so that it is stored as it came. */
+/** An int64 that a JavaScript number would round is a BigInt, so that it is stored unchanged. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [member: string]: Json | undefined;
@@ -22,7 +22,7 @@ export function readJson(text: string): Json {
       const written = holder as Record<string, Json>;
       if (!/^-?\d+$/.test(number) || Number.isSafeInteger(written[name])) return;
       if (typeof written[name] !== 'number' || written[name] !== Number(number)) return;
-      // as Go: what is no int64 is a float64
+      // as in Go: a number that is not an int64 is a float64
       if (BigInt.asIntN(64, BigInt(number)) === BigInt(number)) written[name] = BigInt(number);
     });
   return value[''];
@@ -38,24 +38,24 @@ export function writeJson(value: Json | object): string {
 
 export const isObject = isJsonObject as (value: unknown) => value is JsonObject;
 
-/** The member as an object; anything else counts as an empty one. */
+/** The member if it is an object, otherwise an empty object. */
 export const objectAt = (parent: JsonObject, member: string): JsonObject => {
   const value = parent[member];
   return isObject(value) ? value : {};
 };
 
-/** The member as a string; anything else counts as an empty one. */
+/** The member if it is a string, otherwise an empty string. */
 export const stringAt = (parent: JsonObject, member: string): string => {
   const value = parent[member];
   return typeof value === 'string' ? value : '';
 };
 
-/** All members but one. */
+/** All members but these. */
 export function without(object: JsonObject, ...members: string[]): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([member]) => !members.includes(member)));
 }
 
-/** What a patch adds has no members that are null: they would have removed something. */
+/** Removes null members from a value that a patch adds: in a patch they stand for a removal. */
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isObject(value)) return value;
@@ -66,7 +66,7 @@ export function withoutNulls(value: Json): Json {
   );
 }
 
-/** A text that values have in common if they are the same by `sameJson`, to find them by. */
+/** A string that is the same for values that are equal by `sameJson`; for maps and sets. */
 export function jsonKey(value: Json | undefined): string {
   if (typeof value === 'string') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(jsonKey).join()}]`;
@@ -75,7 +75,7 @@ export function jsonKey(value: Json | undefined): string {
   return `{${names.sort().map((name) => `${JSON.stringify(name)}:${jsonKey(value[name])}`)}}`;
 }
 
-/** A value as Go's %v prints it, for messages of the real server that quote one. */
+/** A value as Go's %v prints it, for messages that quote a value. */
 export function goText(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
   if (!isObject(value)) return value === null || value === undefined ? '<nil>' : String(value);
@@ -83,7 +83,7 @@ export function goText(value: Json | undefined): string {
   return `map[${names.map((name) => `${name}:${goText(value[name])}`).join(' ')}]`;
 }
 
-/** What Go's JSON decoder says of a value that it cannot read into what is there. */
+/** The error of Go's JSON decoder for a value of a wrong type. */
 export function unmarshalError(value: Json, into: string): string {
   const type = Array.isArray(value)
     ? 'array'
@@ -97,7 +97,7 @@ export function unmarshalError(value: Json, into: string): string {
   return `json: cannot unmarshal ${type} into ${into}`;
 }
 
-/** Members in the order of their names, as Go writes a map. */
+/** Members sorted by name, as Go writes a map. */
 export function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

@@ -1,7 +1,6 @@
 /**
- * The parameters of lists and watches that depend on each other: what may be combined is
- * apimachinery's rule (pkg/apis/meta/internalversion: validation, defaults), with its order of
- * errors and its words.
+ * Checks parameters of lists and watches that depend on each other, by the rules of apimachinery
+ * (pkg/apis/meta/internalversion: validation, defaults), with its messages and in its order.
  */
 import { type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
 
@@ -9,7 +8,7 @@ const MATCH = 'resourceVersionMatch';
 const NEWER = 'NotOlderThan';
 const CONTINUED = 'resourceVersionMatch is forbidden when continue is provided';
 
-/** Throws a 422 for a list whose parameters contradict each other. */
+/** Throws a 422 for contradicting parameters of a list. */
 export function checkListOptions(query: URLSearchParams): void {
   const match = query.get(MATCH) ?? '';
   const version = query.get('resourceVersion') ?? '';
@@ -36,9 +35,9 @@ export function checkListOptions(query: URLSearchParams): void {
 }
 
 /**
- * Whether a watch begins with what is there; throws a 422 for parameters that contradict each
- * other. A watch from no version, or from 0, that says nothing is taken for one that asks for its
- * initial events, with their end bookmark.
+ * Whether a watch starts with initial events; throws a 422 for contradicting parameters. Without
+ * resourceVersion, or with 0, and without sendInitialEvents a watch has initial events and the
+ * bookmark that ends them.
  */
 export function wantsInitialEvents(query: URLSearchParams): boolean {
   const asked = query.has('sendInitialEvents');
@@ -69,7 +68,10 @@ export function wantsInitialEvents(query: URLSearchParams): boolean {
   return legacy || (asked && queryBool(query.get('sendInitialEvents')));
 }
 
-/** apimachinery: Convert_Slice_string_To_bool: anything but these is true, an empty value too. */
+/**
+ * apimachinery: Convert_Slice_string_To_bool. Everything but `false` and `0` is true, the empty
+ * value too.
+ */
 export function queryBool(value: string | null): boolean {
   return value !== null && value.toLowerCase() !== 'false' && value !== '0';
 }

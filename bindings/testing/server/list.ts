@@ -1,8 +1,7 @@
 /**
- * Lists: a consistent page as of one version, and the token that continues it at that same version.
- * Nothing is kept for a client between its pages: the token carries the version and the next key,
- * and the store can show any version that is still in its history. apiserver:
- * pkg/storage/continue.go, etcd3/store.go GetList.
+ * Lists: a consistent page at one resourceVersion, and the token that continues it at the same one.
+ * No state is kept between pages: the token has the resourceVersion and the next key, and the store
+ * can show any state in its history. apiserver: pkg/storage/continue.go, etcd3/store.go GetList.
  */
 import { jsonError, parseBody } from './body.ts';
 import { isObject } from './json.ts';
@@ -26,13 +25,13 @@ export function answerList(
   return view.list(kind, items, metadata);
 }
 
-/** What a list selects. Throws for parameters of a list that are none, or contradict each other. */
+/** The selectors of a list. Throws for invalid or contradicting parameters of a list. */
 export const selectorsOf = (kind: Kind, query: URLSearchParams): ObjectPredicate | undefined =>
   parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'), () =>
     checkListOptions(query),
   );
 
-/** What a list has. */
+/** The items and the metadata of a list. */
 export interface ListContents {
   kind: Kind;
   items: readonly Stored[];
@@ -40,7 +39,8 @@ export interface ListContents {
 }
 
 /**
- * @param unlimited what no limit stands for: 0, or so many that it counts as one and is not reached
+ * @param unlimited the limit when the query has none: 0, or a number that is never reached but
+ *   makes resourceVersion an exact match
  */
 export function listContents(
   registry: Registry,
@@ -54,7 +54,7 @@ export function listContents(
   const matches = selectorsOf(kind, query);
   const { version, from, paged } = choosePage(registry, path, query, limit);
   const inRange = registry.store(path.resource).asOf(version, path.namespace, from);
-  // A list of one name is a read of one key on the real server: there is no page after it.
+  // On the real server a list by one name reads one key: there is no page after it.
   const name =
     from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
   const all =
@@ -72,8 +72,8 @@ export function listContents(
     if (matches === undefined || matches(stored.object)) items.push(stored);
   }
   if (seen === all.length) return { kind, items, metadata: { version } };
-  // As on the real server nothing is looked at beyond a full page: what follows need not match, and
-  // is not counted then.
+  // As on the real server, nothing is read beyond a full page: the next page may be empty. With a
+  // selector the remaining items are not counted.
   const token = encodeToken(version, relativeKey(path, items.at(-1)!.key));
   const remaining = matches === undefined ? { remaining: all.length - seen } : {};
   return { kind, items, metadata: { version, token, ...remaining } };
@@ -82,7 +82,7 @@ export function listContents(
 const onePerName = (kind: Kind, path: ResourcePath): boolean =>
   path.namespace !== '' || kind.namespaced === false;
 
-/** A query parameter that is a number; 0 when it is not there. */
+/** A numeric query parameter; 0 when it is missing. */
 export function integer(text: string | null): number {
   if (text === null || text === '') return 0;
   if (!/^[+-]?\d+$/.test(text))
@@ -91,8 +91,9 @@ export function integer(text: string | null): number {
 }
 
 /**
- * A resourceVersion in a query; 0 when it is not there. Where it is no number, each place fails in
- * its own words.
+ * A resourceVersion in a query; 0 when it is missing.
+ *
+ * @param fail makes the error, which differs from caller to caller
  */
 export function parseVersion(text: string, fail: (why: string) => Error): number {
   const isNumber = /^\d*$/.test(text);
@@ -107,11 +108,11 @@ export function parseVersion(text: string, fail: (why: string) => Error): number
 interface Page {
   version: number;
   from: string;
-  /** false: the limit does not count. */
+  /** false: the limit is ignored. */
   paged: boolean;
 }
 
-/** Which version the list shows and where it starts. */
+/** Chooses the resourceVersion and the first key of the page. */
 function choosePage(
   registry: Registry,
   path: ResourcePath,
@@ -129,8 +130,8 @@ function choosePage(
   }
   const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
   if (version > current) throw new TooLargeVersion(version, current, path.resource);
-  // Version 0 is answered from the watch cache, which knows no pages; a limit with any other
-  // version means exactly that one.
+  // resourceVersion 0 is answered from the watch cache, which does not page. A limit with any other
+  // resourceVersion means an exact match.
   if (version === 0) return { version: current, from: '', paged: asked === '' };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   if (!exact) return { version: current, from: '', paged: true };
@@ -146,16 +147,14 @@ const TOKEN_TOO_OLD =
   'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
   'deleted between the time the first chunk was returned and now may show up in the list.';
 
-/**
- * The wire form of a token: base64 of this. A version of -1 means: go on with what is there now.
- */
+/** The wire form of a token: base64 of this. `rv` -1 continues at the current resourceVersion. */
 interface Token {
   v: 'meta.k8s.io/v1';
   rv: number;
   start: string;
 }
 
-/** Keys in tokens begin with a slash and leave out the namespace of the path. */
+/** Keys in tokens begin with a slash and omit the namespace of the path. */
 const relativeKey = (path: ResourcePath, key: string): string =>
   `/${path.namespace === '' ? key : key.slice(path.namespace.length + 1)}`;
 
@@ -185,7 +184,7 @@ function decodeToken(text: string): Token {
   const stray = /[^A-Za-z0-9_-]/.exec(text);
   if (stray !== null)
     throw refuse(`continue key is not valid: illegal base64 data at input byte ${stray.index}`);
-  // A lone last character carries fewer than eight bits.
+  // A single last character carries fewer than eight bits.
   if (text.length % 4 === 1)
     throw refuse(`continue key is not valid: illegal base64 data at input byte ${text.length - 1}`);
   const bytes = Buffer.from(text, 'base64url');

@@ -1,7 +1,7 @@
 /**
- * Media types: what a request sends, which is JSON, protobuf or, by the peer `yaml`, YAML; and what
- * it accepts, of which protobuf is passed over for the next. What the real server does not take
- * either is refused in its words.
+ * Media types: of request bodies (JSON, protobuf or, with the peer `yaml`, YAML), and of answers by
+ * the Accept header, in which protobuf is skipped. Types that the real server does not support are
+ * refused with its messages.
  */
 import { type Incoming, readBody, readBytes, unrecognized } from './body.ts';
 import { jsonOfProtobuf } from './protobuf/objects.ts';
@@ -25,7 +25,7 @@ const PATCH_TYPES = new Map<string, PatchType>([
   [APPLY, 'apply'],
 ]);
 
-/** In which language a patch is written. Throws 415 for one that the kind does not take. */
+/** The type of a patch. Throws 415 for one that the kind does not support. */
 export function patchTypeOf(kind: Kind, type: string): PatchType {
   const known = PATCH_TYPES.get(type);
   if (known !== undefined && (known !== 'strategic' || kind.builtIn)) return known;
@@ -36,19 +36,18 @@ export function patchTypeOf(kind: Kind, type: string): PatchType {
   });
 }
 
-/** '' when the request does not say. */
+/** '' when the request has no Content-Type. */
 export const mediaType = (request: Incoming): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
 export type AnswerShape = 'object' | 'list';
 
 /**
- * How the client wants to see objects: the first range of its Accept header that this server can
- * serve. Throws 406, and lets the view throw it for metadata in the form of one object where there
- * is a list, and the other way round: the real server sees that when it has something to show.
+ * The view for the first range of the Accept header that this server can serve. Throws 406. If the
+ * client accepts only a list's metadata where the answer is an object, or the reverse, the view
+ * throws 406 when it is used, as the real server does.
  *
- * @param shape what there is to show; undefined for watches and writes, which begin with either
- *   form
+ * @param shape of the answer; undefined for watches and writes, for which either form is accepted
  */
 export function viewFor(
   accept: string | undefined,
@@ -84,7 +83,7 @@ function refusing(view: View, error: ApiError): View {
 
 const SERVED = ['*/*', 'application/json', YAML];
 
-/** Whether the client wants YAML: the first of the types that it accepts and this server has. */
+/** Whether YAML is the first accepted type that this server supports. */
 export function wantsYaml(accept: string | undefined): boolean {
   return rangesOf(accept ?? '').find(({ type }) => SERVED.includes(type))?.type === YAML;
 }
@@ -94,7 +93,7 @@ interface Range {
   parameters: ReadonlyMap<string, string>;
 }
 
-/** What an Accept header names, what is wanted most first; goautoneg. */
+/** The ranges of an Accept header, sorted by preference; goautoneg. */
 function rangesOf(accept: string): Range[] {
   const ranges = accept.split(',').map((range) => {
     const [type = '', ...rest] = range.split(';').map((part) => part.trim());
@@ -123,7 +122,7 @@ function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const BODIES = ['application/json', YAML, PROTOBUF];
 
-/** The body as JSON, by its media type; one without counts as JSON. */
+/** The body as JSON, by its media type; the default is JSON. */
 export async function readObject(kind: Kind, request: Incoming): Promise<Sent> {
   const body = await readBytes(request);
   const type = mediaType(request);
@@ -135,7 +134,7 @@ export async function readObject(kind: Kind, request: Incoming): Promise<Sent> {
   return { text, problems: [] };
 }
 
-/** The options of a deletion, which are written in protobuf for custom kinds too. */
+/** The options of a deletion, which may be protobuf for custom kinds too. */
 export async function readOptions(kind: Kind, request: Incoming): Promise<string> {
   if (mediaType(request) !== PROTOBUF) return readBody(request);
   const body = await readBytes(request);

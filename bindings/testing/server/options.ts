@@ -1,7 +1,7 @@
 /**
- * The options of writes, from the query and, for deletions, from the body: who writes, whether it
- * counts, what is done about fields that the kind does not have. What may be combined is
- * apimachinery's rule (pkg/apis/meta/v1/validation).
+ * The options of writes, from the query and, for deletions, from the body: field manager, dry run,
+ * field validation, preconditions. Which may be combined is apimachinery's rule
+ * (pkg/apis/meta/v1/validation).
  */
 import { type Incoming, parseBody, requireTypeMeta } from './body.ts';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
@@ -20,7 +20,7 @@ import {
   invalidOptions,
 } from './status.ts';
 
-/** What is done about a field that is unknown, or there twice: nothing, a warning, or a refusal. */
+/** What unknown and duplicate fields cause: nothing, a warning, or an error. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
 export interface RequestOptions extends StoreWriteOptions {
@@ -32,7 +32,7 @@ const VALIDATIONS = ['Ignore', 'Strict', 'Warn'] as const;
 /** apimachinery: FieldManagerMaxLength. */
 const LONGEST_MANAGER = 128;
 
-/** @param apply whether the request is a patch that applies; undefined: it is no patch */
+/** @param apply whether the patch is an apply; undefined: the request is not a patch */
 export function writeOptions(
   request: Incoming,
   query: URLSearchParams,
@@ -73,7 +73,7 @@ export function writeOptions(
   };
 }
 
-/** Who does not name a manager is known by the first part of its user agent. */
+/** The default field manager: the first part of the user agent. */
 function userAgent(request: Incoming): string {
   const name = (request.headers['user-agent'] ?? '').split('/')[0] ?? '';
   return name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '').slice(0, LONGEST_MANAGER);
@@ -88,7 +88,7 @@ function dryRunOf(values: readonly Json[]): { dryRun: boolean; error?: FieldErro
 
 const PROPAGATION = ['Foreground', 'Background', 'Orphan'] as const;
 
-/** DeleteOptions as they are given: what is undefined is not there. */
+/** DeleteOptions as the client sent them; undefined: missing. */
 interface Given {
   propagationPolicy: string | undefined;
   orphanDependents: boolean | undefined;
@@ -98,7 +98,7 @@ interface Given {
   resourceVersion?: string | undefined;
 }
 
-/** DeleteOptions come as a body, or as query parameters where there is none. */
+/** Reads DeleteOptions from the body, or from the query if there is no body. */
 export const deleteOptions = (body: string, query: URLSearchParams): DeletionOptions =>
   checked(body.trim() === '' ? givenByQuery(query) : givenByBody(body));
 
@@ -143,7 +143,7 @@ function givenByQuery(query: URLSearchParams): Given {
   };
 }
 
-/** A member that is there and not null; throws 400 for one that Go does not read into its type. */
+/** A member that is neither missing nor null. Throws 400 for a value that Go cannot decode. */
 function read<T extends Json>(
   from: JsonObject,
   path: string,
@@ -160,7 +160,7 @@ const isBoolean = (value: Json): value is boolean => typeof value === 'boolean';
 const isInteger = (value: Json): value is number => Number.isInteger(value);
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
-/** DeleteOptions that are a member of another object. */
+/** Reads DeleteOptions that are a member of another object. */
 export const deleteOptionsIn = (options: JsonObject): DeletionOptions =>
   checked(givenByObject(options));
 
@@ -210,7 +210,7 @@ function givenByObject(options: JsonObject): Given {
   };
 }
 
-/** Who deletes Jobs without a policy is told what becomes of their Pods. */
+/** The warning for deleting a Job without a propagation policy. */
 export function deletionWarnings(kind: Kind, options: DeletionOptions): readonly string[] {
   if (kind.plural !== 'jobs' || !kind.orphans || options.propagation !== undefined) return [];
   return [

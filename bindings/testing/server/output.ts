@@ -1,7 +1,6 @@
 /**
- * The way out: a response to which bytes are written, compressed where both sides want it, and told
- * to break off after so many of them or to come in small pieces. The code that writes does not know
- * of this, and nothing else uses the reply below.
+ * Writes an answer to a response: compresses it if both sides support that, and applies the faults
+ * that cut the connection after some bytes or split the body. Callers need not know of the faults.
  */
 import { gzipSync } from 'node:zlib';
 import { macrotask } from '../../base/clock.ts';
@@ -9,11 +8,10 @@ import { macrotask } from '../../base/clock.ts';
 export type Headers = Record<string, string | number | string[]>;
 
 /**
- * What is written to: the part of node's ServerResponse that is used here, so that a reply can also
- * be one of this process.
+ * The part of Node's ServerResponse that is used here; also implemented by the reply in memory.
  */
 export interface Reply {
-  /** What can be cut; null once it was. */
+  /** The socket to cut; null afterwards. */
   readonly socket: { destroySoon(): void; resetAndDestroy(): unknown; destroy(): unknown } | null;
   readonly writableNeedDrain: boolean;
   readonly closed: boolean;
@@ -37,37 +35,35 @@ export class Output {
   readonly #response: Reply;
   readonly #acceptsGzip: boolean;
   #compressed = false;
-  /** How many bytes of the body still go out before the connection is cut. */
+  /** Bytes of the body that are still sent before the connection is cut. */
   #left = Number.POSITIVE_INFINITY;
   #cut = false;
   /** Bytes in a chunk of the body. */
   #pieces = Number.POSITIVE_INFINITY;
-  /**
-   * Chunks that wait for their turn, and what is done after the last one; undefined while none
-   * does.
-   */
+  /** Chunks and actions for later turns of the event loop; undefined while none wait. */
   #queue: (Buffer | (() => void))[] | undefined;
 
   /** @param acceptEncoding the request's header */
   constructor(response: Reply, acceptEncoding = '') {
     this.#response = response;
-    // apiserver: negotiateContentEncoding looks for this very word; `gzip;q=1` is none.
+    // apiserver: negotiateContentEncoding compares with exactly `gzip`; `gzip;q=1` does not match.
     this.#acceptsGzip = acceptEncoding.split(',').some((token) => token.trim() === 'gzip');
   }
 
-  /** The connection will be cut after that many bytes of the body. */
+  /** Cuts the connection after that many bytes of the body. */
   cutAfter(bytes: number): void {
     this.#left = bytes;
   }
 
-  /** The body will come in chunks of that many bytes, one in a turn of the event loop. */
+  /** Sends the body in chunks of that many bytes, one in a turn of the event loop. */
   splitInto(bytes: number): void {
     this.#pieces = bytes;
   }
 
   /**
-   * Status and headers, on the wire at once. Without a length the body is chunked.
-   * @param compress each write becomes a gzip member of its own, if the client takes gzip
+   * Sends status and headers at once. Without a length the body is chunked.
+   *
+   * @param compress each write is a gzip member of its own, if the client accepts gzip
    */
   begin(code: number, headers: Headers, compress = false): void {
     this.#compressed = compress && this.#acceptsGzip;
@@ -76,7 +72,7 @@ export class Output {
     if (this.#left === 0) this.#breakOff();
   }
 
-  /** false: the socket is full; `onDrain` tells when it no longer is. */
+  /** false: the socket is full; see `onDrain`. */
   write(plain: Buffer): boolean {
     if (this.#cut || plain.length === 0) return true;
     const bytes = this.#compressed ? gzipSync(plain) : plain;
@@ -94,7 +90,7 @@ export class Output {
     this.#after(() => this.#response.end());
   }
 
-  /** A whole answer in one go. */
+  /** Sends a complete answer. */
   send(code: number, headers: Headers, body: string): void {
     const plain = Buffer.from(body);
     const zip = this.#acceptsGzip && plain.length > GZIP_ABOVE;
@@ -122,7 +118,7 @@ export class Output {
     this.#response.on('drain', run);
   }
 
-  /** The response has ended or its connection is gone. */
+  /** Calls back when the response has ended or its connection is closed. */
   onClose(run: () => void): void {
     this.#response.once('close', run);
   }
@@ -132,7 +128,7 @@ export class Output {
     this.#response.destroy();
   }
 
-  /** Ends the connection with a TCP reset; over TLS without the goodbye that TLS asks for. */
+  /** Ends the connection with a TCP reset; over TLS without a close_notify. */
   reset(): void {
     const { socket } = this.#response;
     if (socket === null) return;
@@ -149,7 +145,7 @@ export class Output {
     return true;
   }
 
-  /** Now, or when the last chunk that waits has gone out. */
+  /** Runs now, or after the last waiting chunk. */
   #after(run: () => void): void {
     if (this.#queue === undefined) run();
     else this.#enqueue(run);
@@ -174,9 +170,8 @@ export class Output {
   }
 
   /**
-   * What was written still arrives; the end that the protocol asks for does not. The cut comes some
-   * turns later, as a network's would: node's HTTP client throws away what nobody has read yet when
-   * the connection breaks.
+   * Cuts the connection without ending the body. What was written still arrives: the cut comes some
+   * turns later, as Node's HTTP client drops unread data when the connection breaks.
    */
   #breakOff(): void {
     this.#cut = true;

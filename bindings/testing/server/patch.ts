@@ -1,6 +1,6 @@
 /**
  * JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each
- * step makes a new one.
+ * step makes a new value.
  */
 import {
   isObject,
@@ -13,9 +13,9 @@ import {
 import { ApiError, badRequest, patchFailed } from './status.ts';
 
 /**
- * Members that are null go, objects merge, anything else replaces. As in the library the real
- * server uses, and against RFC 7386, members that are null go from the objects in a list too,
- * unless it takes an object's place.
+ * Null members are removed, objects are merged, other values are replaced. Unlike RFC 7386, and
+ * like the library of the real server, null members are also removed from objects in lists, unless
+ * the list replaces an object.
  */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(target)) return withoutNulls(patch);
@@ -31,7 +31,8 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
 
 /**
- * Applies the operations in order. 400 for what is no patch, 422 for one that cannot be applied.
+ * Applies the operations in order. Throws 400 for an invalid patch, 422 for one that cannot be
+ * applied.
  */
 export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
   if (patch === null) return target;
@@ -55,7 +56,7 @@ export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
 const undecodable = (value: Json, into: string): ApiError =>
   badRequest(`error decoding patch: ${unmarshalError(value, into)}`);
 
-/** What Go reads into an operation; null is one of nothing. */
+/** Checks the types that Go decodes into an operation; null is an empty operation. */
 function requireOperation(operation: Json): void {
   if (operation === null) return;
   if (!isObject(operation)) throw undecodable(operation, 'Go value of type handlers.jsonPatchOp');
@@ -78,7 +79,7 @@ function applyOperation(target: Json, operation: JsonObject): Json {
     if (typeof from !== 'string') throw patchFailed();
     const source = pointer(from);
     if (source.length === 0) throw patchFailed();
-    // A copy of a member that is missing is null, as in that library.
+    // Copying a missing member copies null, as in evanphx/json-patch.
     const moved = op === 'copy' ? readOrNull(target, source) : read(target, source);
     return add(op === 'move' ? remove(target, source) : target, at, moved);
   }
@@ -87,16 +88,15 @@ function applyOperation(target: Json, operation: JsonObject): Json {
     if (isEscaped(wanted) || !sameJson(readOrNull(target, at), wanted)) throw patchFailed();
     return target;
   }
-  // The library the real server uses (evanphx/json-patch) lets a replace add a member, against RFC
-  // 6902. And an operation without a value takes null for it.
+  // In evanphx/json-patch, unlike RFC 6902, a replace can add a member. The default value is null.
   const given = value ?? null;
   if (op === 'replace') return at.length === 0 ? given : set(target, at, given);
   return add(target, at, given);
 }
 
 /**
- * Whether Go writes a string of the value in other bytes than JavaScript, which that library
- * compares; names are compared as they read. What the same patch has put there would pass.
+ * Whether Go would escape a string of the value, which evanphx/json-patch then compares with other
+ * bytes. Names are compared unescaped. It would not do so for values that the same patch has added.
  */
 function isEscaped(value: Json): boolean {
   if (typeof value === 'string') return /[<>&\u2028\u2029]/.test(value);
@@ -107,8 +107,8 @@ function isEscaped(value: Json): boolean {
 }
 
 /**
- * RFC 6901, but for what comes ahead of the first slash: as in the library the real server uses, it
- * does not count.
+ * Splits a JSON pointer (RFC 6901). Text before the first slash is ignored, as in
+ * evanphx/json-patch.
  */
 function pointer(path: string): string[] {
   if (path === '') return [];
@@ -130,10 +130,7 @@ function read(target: Json, path: readonly string[]): Json {
   return value;
 }
 
-/**
- * For `test` and `copy`: a member that is missing equals null, as in the library the real server
- * uses (evanphx/json-patch).
- */
+/** Reads for `test` and `copy`: a missing member equals null, as in evanphx/json-patch. */
 function readOrNull(target: Json, path: readonly string[]): Json {
   const parent = path.length === 0 ? undefined : read(target, path.slice(0, -1));
   if (isObject(parent) && !Object.hasOwn(parent, path.at(-1) ?? '')) return null;
@@ -141,8 +138,8 @@ function readOrNull(target: Json, path: readonly string[]): Json {
 }
 
 /**
- * As the library the real server uses reads an index: with leading zeros, and from the end where it
- * is negative.
+ * Parses an index as evanphx/json-patch does: leading zeros are allowed, negative ones count from
+ * the end.
  */
 function index(token: string, max: number): number {
   const given = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
@@ -152,8 +149,8 @@ function index(token: string, max: number): number {
 }
 
 /**
- * Rebuilds the path down to the last token, where `change` makes the new parent. The whole has
- * none: that library replaces it, and no more.
+ * Rebuilds the path down to the parent of the last token, which `change` replaces. The root has no
+ * parent: evanphx/json-patch supports only replacing it.
  */
 function rebuild(
   target: Json,
@@ -193,7 +190,7 @@ const remove = (target: Json, path: readonly string[]): Json =>
     return Object.fromEntries(Object.entries(parent).filter(([member]) => member !== token));
   });
 
-/** `__proto__` becomes an ordinary member, as everywhere here. */
+/** Works for `__proto__` too. */
 function withMember(parent: JsonObject, member: string, value: Json): JsonObject {
   const members = new Map(Object.entries(parent));
   members.set(member, value);

@@ -1,6 +1,6 @@
 /**
- * Patches of all four kinds, from the body of a request to the change of an object: what is no
- * patch is refused here.
+ * Patches of the four types: from a request body to the change of an object. Invalid patches are
+ * refused here.
  */
 import { checkObject, parseBody } from './body.ts';
 import { duplicateFields } from './duplicates.ts';
@@ -28,7 +28,7 @@ import type { Sent } from './yaml.ts';
 
 const MAP = 'Go value of type map[string]interface {}';
 
-/** What a patch makes of an object, and what there is to warn about once it was made. */
+/** The object after a patch, and the warnings that it causes. */
 export interface Patched {
   change: ChangeObject;
   warnings: string[];
@@ -69,11 +69,11 @@ export function patchFrom(
       if (error instanceof FieldTypeError)
         throw refuse(type === 'strategic' ? error.converting : error.message);
       if (error instanceof MetadataTypeError) throw refuse(error.why);
-      // The metadata, kind or version of a resource in it.
+      // An error in apiVersion, kind or metadata of an embedded resource.
       if (error instanceof ApiError) throw refuse(error.message);
       throw error;
     }
-    // A name that stands twice is found in the patch: the object has none.
+    // Duplicate fields are looked for in the patch: the object has none.
     const twice = duplicateFields(body, patch);
     const all = isObject(patch)
       ? [...twice, ...problems]
@@ -87,7 +87,7 @@ export function patchFrom(
   return { change, warnings };
 }
 
-/** What is no patch is found once there is an object to patch. */
+/** Decodes the patch; called when the object to patch is known. */
 function decoded(
   type: Exclude<PatchType, 'apply'>,
   body: string,
@@ -96,7 +96,7 @@ function decoded(
   const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
   const parsed = parseBody(body, (why) => badRequest(`${decoding}${why}`));
   const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
-  // Unless fields are to be looked at, a list takes the object's place, and is none then.
+  // With Ignore, a list replaces the object and then fails as one.
   const replaces = type === 'merge' && validation === 'Ignore' && Array.isArray(patch);
   if (type !== 'json' && !isObject(patch) && !replaces)
     throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
@@ -112,11 +112,11 @@ function make(
   if (type === 'json') return jsonPatch(existing, patch);
   if (type === 'merge') return mergePatch(existing, patch) as JsonObject;
   const { apiVersion, kind: name } = existing;
-  // The real server changes what it has decoded by now, in which they do not count.
+  // Ignored here: the real server patches the decoded object, which has no apiVersion or kind.
   return { ...strategicPatch(typeOf(kind), existing, patch as JsonObject), apiVersion, kind: name };
 }
 
-/** What the real server reads a built-in kind without apiVersion as knows none of its members. */
+/** Without apiVersion the real server decodes a built-in kind as a type without fields. */
 function ofNoVersion(object: JsonObject): { object: JsonObject; problems: string[] } {
   const { kind: _, apiVersion: __, ...members } = object;
   const unknown = Object.keys(members).sort();
@@ -152,10 +152,7 @@ function unknownInOperations(patch: Json): string[] {
   );
 }
 
-/**
- * The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is
- * JSON.
- */
+/** Reads the body of an apply patch, as JSON. */
 export function configurationFrom(
   { text: body, problems }: Sent,
   validation: FieldValidation,

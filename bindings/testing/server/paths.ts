@@ -1,6 +1,6 @@
 /**
- * What a URL asks for: a resource path with its scope, name and subresource, a discovery document,
- * or neither. Nothing is looked up here: any group, version and resource is a legal path.
+ * Parses a URL path: a resource path with scope, name and subresource, a discovery document, or
+ * neither. Nothing is looked up: any group, version and resource is a valid path.
  */
 import type { ResourceName } from './registry/kinds.ts';
 
@@ -55,10 +55,7 @@ export function parseRequestPath(pathname: string): RequestPath {
   }
 }
 
-/**
- * The parts between slashes, unescaped; a trailing slash counts for nothing. undefined: not a legal
- * escape.
- */
+/** The unescaped segments; a trailing slash is ignored. undefined: an invalid escape. */
 function split(pathname: string): string[] | undefined {
   const parts = pathname.split('/').slice(1);
   if (parts.at(-1) === '') parts.pop();

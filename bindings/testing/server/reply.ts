@@ -1,12 +1,11 @@
 /**
- * A reply that stays in the process: what is written comes out of an iteration, in order, and
- * a slow reader makes the writer wait, as a socket would. It ends in order, or it is cut:
- * then the reader gets an error in place of the rest.
+ * A reply in memory: its body is an async iterable, and a slow reader makes the writer wait, as a
+ * socket does. It ends in order, or with an error when the connection is cut.
  */
 import { TransportError } from '../../cache/rest/transport.ts';
 import type { Headers, Reply } from './output.ts';
 
-/** As a socket with its kernel buffers takes, about. */
+/** About as much as a socket and its kernel buffers hold. */
 const HIGH_WATER = 64 * 1024;
 
 export class MemoryReply implements Reply {
@@ -31,7 +30,7 @@ export class MemoryReply implements Reply {
       this.#begin = resolve;
       this.#fail = reject;
     });
-    // Nobody may be waiting for it: the request was aborted before.
+    // If the request was aborted before, nothing awaits this promise.
     this.head.catch(() => undefined);
   }
 
@@ -66,7 +65,7 @@ export class MemoryReply implements Reply {
     this.#begin({ status: code, headers: { get } });
   }
 
-  /** Headers are not held back here. */
+  /** Nothing to do: headers are not buffered. */
   flushHeaders(): void {}
 
   write(bytes: Buffer): boolean {
@@ -89,7 +88,7 @@ export class MemoryReply implements Reply {
     this.cut(new TransportError('reset', 'the connection was cut (in process)'));
   }
 
-  /** What was written still arrives; then the error. */
+  /** Ends the body with the error, after what was written. */
   cut(error: TransportError): void {
     if (this.#closed) return;
     this.#error = error;
@@ -98,7 +97,7 @@ export class MemoryReply implements Reply {
     this.#close();
   }
 
-  /** The reader gives up: it gets the error and nothing more, also where the answer is complete. */
+  /** Ends the body with the error at once, even if the answer is complete. */
   abort(error: TransportError): void {
     if (this.#read) return;
     this.#chunks = [];
@@ -108,7 +107,7 @@ export class MemoryReply implements Reply {
     this.#close();
   }
 
-  /** Called when all was read, or the reader has left. */
+  /** Called when the body was read to its end, or the reader has left. */
   onRead(run: () => void): void {
     this.#onRead = run;
   }
@@ -122,7 +121,7 @@ export class MemoryReply implements Reply {
     else this.#closes.add(run);
   }
 
-  /** What was written, to be read once. */
+  /** The body, to be read once. */
   async *read(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
@@ -137,7 +136,7 @@ export class MemoryReply implements Reply {
     } finally {
       this.#read = true;
       this.#onRead();
-      // A reader that left early: to the server the connection is gone.
+      // For the server, a reader that leaves early closes the connection.
       this.#close();
     }
   }

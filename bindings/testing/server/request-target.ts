@@ -1,4 +1,4 @@
-/** What the first line of a request says: the verb, the path and the query. */
+/** Parses the request line: verb, path and query. */
 import type { FaultTarget } from './faults.ts';
 import { queryBool } from './list-options.ts';
 import { parseRequestPath, type RequestPath, type ResourcePath } from './paths.ts';

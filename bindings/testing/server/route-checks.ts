@@ -1,6 +1,4 @@
-/**
- * Which paths and methods a resource has: what is none is refused before anything is read.
- */
+/** Which paths and methods a resource has. Others are refused before the body is read. */
 
 import { resourceList } from './discovery.ts';
 import type { RequestPath, ResourcePath } from './paths.ts';
@@ -10,7 +8,7 @@ import { ofResource } from './registry/strategy.ts';
 import type { ApiTarget } from './request-target.ts';
 import { methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 
-/** A path in a scope that the resource does not have leads nowhere. */
+/** Throws 404 for a path in the wrong scope. */
 export function checkScope(kind: Kind, path: ResourcePath): void {
   if (kind.namespaced === undefined) return;
   if (!kind.namespaced && path.namespace !== '') throw noSuchPath();
@@ -26,7 +24,7 @@ export function checkSubresource(kind: Kind, path: ResourcePath, method: string)
   throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
 }
 
-/** Of kinds that do not have all verbs. */
+/** Throws for verbs that the kind does not have. */
 export function checkVerbs(
   kind: Kind,
   path: ResourcePath,
@@ -39,14 +37,16 @@ export function checkVerbs(
   if (wanted === undefined || !verbs.includes(wanted)) throw methodNotAllowed();
 }
 
-/** Only documents tell one method from another; where there is none there is nothing to refuse. */
+/**
+ * Throws 405 for documents that support GET only. Other paths accept any method, or do not exist.
+ */
 export function refuseMethod(route: Exclude<RequestPath, ResourcePath>, kinds: Kinds): void {
   const { type } = route;
   const isDocument =
     type === 'core-versions' ||
     type === 'version' ||
     (type === 'resources' && resourceList(kinds, route) !== undefined) ||
-    // The aggregator tells of all groups but its own, whatever the method.
+    // The aggregator serves all other groups, whatever the method.
     (type === 'group' && route.group === 'apiregistration.k8s.io');
   if (isDocument) throw methodNotAllowed();
 }

@@ -1,7 +1,6 @@
 /**
- * Objects that are there from the beginning, as a test writes them down: status, uid and managers
- * are taken as they are. All are looked at before the first one is stored. controller-runtime:
- * pkg/client/fake WithObjects.
+ * The initial objects that a test gives: status, uid and managedFields are stored unchanged. All
+ * are checked before the first one is stored. controller-runtime: pkg/client/fake WithObjects.
  */
 import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../../base/errors.ts';
@@ -37,7 +36,7 @@ function read(
   what: string,
   now: string,
 ): { kind: Kind; key: string; object: JsonObject } {
-  // As it would come over a wire: a copy, without what JSON does not have.
+  // A copy, without values that JSON does not have.
   const sent = readJson(writeJson(given));
   if (!isObject(sent)) throw invalid(what, 'an object', given);
   const kind = kindOf(registry, sent, what);
@@ -70,13 +69,13 @@ function read(
     ...(kind.generation === 'none' ? {} : { generation: 1 }),
     ...metadata,
   };
-  // What Go leaves out or writes is no change when the object is written next.
+  // Normalizes empty values as Go does, so that the next write of the same object is no change.
   const fields = withPlace(what, () => asKept(kind, readFields(kind, sent, undefined).object));
   const object = prepare(kind, assemble(kind, complete, fields));
   return { kind, key: storeKey(namespace, stringAt(metadataOf(object), 'name')), object };
 }
 
-/** With the object of which a value is not of its field's type. */
+/** Adds the place of the object to an error. */
 function withPlace<R>(what: string, read: () => R): R {
   try {
     return read();

@@ -1,7 +1,7 @@
 /**
  * Label and field selectors of a request, parsed by the grammar of apimachinery
- * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages, and compiled to one function
- * per selector: a watch calls it twice for every event.
+ * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages. Each is compiled to one
+ * function, as a watch calls it twice for every event.
  */
 import { CapstanError } from '../../base/errors.ts';
 import { parseLabelSelector } from '../../base/selectors.ts';
@@ -15,7 +15,7 @@ export type ObjectPredicate = (object: JsonObject) => boolean;
 /**
  * Both selectors of a request; undefined when everything matches.
  *
- * @param check of other parameters, once the selectors are known to be some
+ * @param check checks the other parameters, after the selectors have been parsed
  */
 export function parseSelectors(
   kind: Kind,
@@ -30,7 +30,7 @@ export function parseSelectors(
   return (object) => byLabel(object) && byField(object);
 }
 
-/** As `bindings/base/selectors.ts` reads it, and what it refuses as a 400. */
+/** A label selector as `bindings/base/selectors.ts` parses it; invalid ones are a 400. */
 export function labelPredicate(selector: string): ObjectPredicate | undefined {
   let matches: ReturnType<typeof parseLabelSelector>;
   try {
@@ -42,7 +42,7 @@ export function labelPredicate(selector: string): ObjectPredicate | undefined {
 }
 
 /**
- * The fields beyond name and namespace that built-in kinds can be selected by:
+ * The fields other than name and namespace by which built-in kinds can be selected:
  * pkg/registry/<group>/<kind>/strategy.go.
  */
 const FIELDS: Record<string, readonly string[]> = {
@@ -81,14 +81,14 @@ const FIELDS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Fields whose absence means something else than an empty string. */
+/** Fields that do not default to an empty string. */
 const ABSENT: Record<string, string> = {
   ...{ 'spec.hostNetwork': 'false', 'spec.unschedulable': 'false' },
   ...{ 'status.replicas': '0', 'status.successful': '0' },
 };
 /**
- * Where they are in an object as it lies (registry/forms.ts) that have another name than their
- * path.
+ * The path of a field in a stored object (registry/forms.ts), where it differs from the field's
+ * name.
  */
 function pathOf(kind: Kind, field: string): string {
   if (!kind.builtIn) return field;
@@ -97,7 +97,7 @@ function pathOf(kind: Kind, field: string): string {
   return field.replace(/^status\.successful$/, 'status.succeeded');
 }
 
-/** `metadata.name=a,status.phase!=Running`; a field the resource does not offer is a 400. */
+/** Parses `metadata.name=a,status.phase!=Running`; an unsupported field is a 400. */
 export function parseFieldSelector(
   kind: Kind,
   selector: string,
@@ -112,8 +112,7 @@ export function parseFieldSelector(
       if (match === null)
         throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
       const [, field = '', operator, escaped = ''] = match;
-      // Nothing is selected by nothing; apimachinery drops such a term before it looks at the
-      // fields.
+      // apimachinery drops an empty term before it checks the field.
       if (field === '' && escaped === '') return [];
       return [{ field, operator, value: unescaped(escaped) }];
     });
@@ -131,7 +130,7 @@ export function parseFieldSelector(
   return (object) => predicates.every((predicate) => predicate(object));
 }
 
-/** The one name that a field selector asks for; undefined when it does not ask for one. */
+/** The name that a field selector requires by `=`; undefined when it requires none. */
 export function exactName(selector: string | null): string | undefined {
   for (const term of splitTerms(selector ?? '')) {
     const match = /^metadata\.name==?([^=].*)$/s.exec(term);
@@ -151,7 +150,10 @@ function unknownField(kind: Kind, own: readonly string[] | undefined, field: str
   return badRequest(`field label not supported: ${field}`);
 }
 
-/** pkg/registry/core/event/strategy.go: who reported it, where nothing is said of a source. */
+/**
+ * The field `source` of an Event: the reporting component where the source is empty.
+ * pkg/registry/core/event/strategy.go.
+ */
 function sourceOf(event: JsonObject): string {
   return (
     fieldText(event, ['source', 'component'], '') || fieldText(event, ['reportingComponent'], '')

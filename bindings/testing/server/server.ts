@@ -1,8 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The embedded API server on a socket: requests are handed to serving.ts, one at a time.
- * Invariants: `stop` leaves no socket, no timer and no listener behind; a fault that is taken back
- * hits no request that arrives afterwards.
+ * The embedded API server on a socket; serving.ts handles the requests. Invariants: `stop` leaves
+ * no socket, timer or listener behind; a fault that was removed hits no later request.
  */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -28,13 +27,13 @@ import {
 export interface ServerTls {
   key: string;
   cert: string;
-  /** What `transport()` trusts; `cert` itself, when left out. */
+  /** The CA that `transport()` trusts. Default: `cert`. */
   ca?: string;
 }
 
-/** Where an {@link ApiServer} listens, and how it serves. */
+/** The address of an {@link ApiServer}, and how it serves. */
 export interface ApiServerOptions extends ServingOptions {
-  /** The port on 127.0.0.1; 0, the default, takes a free one. */
+  /** The port on 127.0.0.1. 0, the default, takes a free one. */
   port?: number | undefined;
   /** https instead of http, with this key and certificate (for 127.0.0.1). */
   tls?: ServerTls | undefined;
@@ -51,7 +50,7 @@ export interface ServerTransportOptions {
   /** Sent with every request, such as `authorization`. */
   headers?: Record<string, string> | undefined;
   /**
-   * The user as whom requests are sent, by impersonation: a name, such as
+   * Sends requests as this user, by impersonation: a name, such as
    * `system:serviceaccount:default:web`, or a name with groups.
    */
   as?: string | ServerUser | undefined;
@@ -60,54 +59,58 @@ export interface ServerTransportOptions {
 const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 });
 
 /**
- * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and
- * with the answers of a real kube-apiserver. Any group, version and resource works without
- * registration; namespaces need not exist. There is no authorization unless `authorization` asks
- * for it, no admission and no garbage collector, and nothing schedules a Pod. Without a socket:
- * {@link fakeTransport}.
+ * A Kubernetes API server for tests: HTTP/1.1 on loopback, in this process, without etcd, with the
+ * answers of a kube-apiserver. Any group, version and resource works without registration, and
+ * namespaces need not exist. There is no authorization unless `authorization` is set, no admission
+ * and no garbage collector, and no Pod is scheduled. {@link fakeTransport} is the same server
+ * without a socket.
  *
  * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers,
  *   preconditions), deletecollection, `/status`, `/scale`, and the other subresources of built-in
  *   kinds; conflicts by resourceVersion; generation; dry run of every write.
  * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write,
- *   conflicts, `force`, removal of what is applied no longer; lists merge by the keys of
- *   kube-apiserver's own types, those of custom resources by their schema.
- * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions,
- *   initial events; 410 as an event once the version is out of the history.
- * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), Tables as
- *   kubectl asks for them, YAML where the peer `yaml` is installed, lists above 128 KiB compressed
- *   with gzip for those who accept it, TLS.
- * - OpenAPI v2 and v3 as `kubectl explain`, `apply` and `diff` read it: of built-in kinds what
- *   kube-apiserver says, of custom kinds what their definition does.
- * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for
- *   the rest of a bad day.
+ *   conflicts, `force`, removal of fields that are no longer applied. Lists are merged by the keys
+ *   of kube-apiserver's types, those of custom resources by their schema.
+ * - watch: from any resourceVersion in the history, bookmarks, timeoutSeconds, changes of a
+ *   selector's match, initial events; 410 as an event for an expired resourceVersion.
+ * - discovery, single and aggregated; PartialObjectMetadata; Tables, as kubectl uses them; YAML
+ *   with the peer `yaml`; gzip for lists above 128 KiB; TLS.
+ * - OpenAPI v2 and v3 as `kubectl explain`, `apply` and `diff` read it: of built-in kinds from
+ *   kube-apiserver, of custom kinds from their definition.
+ * - Faults and outages: `inject`, `dropConnections`, `expireHistory`, `removeResource` and
+ *   `setTokens`.
  *
- * Custom resources: the first object tells the kind and the scope, and there is a status
- * subresource; creating their CustomResourceDefinition says all this exactly, prunes, fills in
- * defaults and validates by its schema, changing it ends the watches and shows what is stored by
- * the new schema, and deleting it takes the objects and the resource away. An object is one under
- * all versions: in each it has that one's apiVersion and what its schema knows. Built-in kinds lose
- * fields that they do not have (told or refused as `fieldValidation` asks), have their types
- * checked (times and null as Go reads them), and behave as the real ones do where clients notice
- * (status, generation, updates without a version, Secrets' stringData, Events under two names).
+ * Custom resources: the first object defines the kind and the scope, and there is a status
+ * subresource. A CustomResourceDefinition defines them exactly; its schema prunes, sets defaults
+ * and validates. Changing it ends the watches, and stored objects are served by the new schema.
+ * Deleting it deletes the objects and the resource. An object exists in all versions: each serves
+ * it with its own apiVersion and the fields of its schema. Built-in kinds lose unknown fields (a
+ * warning or an error, by `fieldValidation`), have their types checked (times and null as Go reads
+ * them), and behave as the real ones do where clients notice (status, generation, updates without a
+ * resourceVersion, stringData of Secrets, Events in two groups).
  *
- * What differs from a real server: OpenAPI comes as JSON alone, and describes all subresources of
- * built-in kinds, also those that are not served; of the expressions in built-in kinds those of
- * mutations are compiled in part, and none without that peer; custom resources are converted as by
- * the strategy None, also where a definition has a webhook for it; rules in CEL need the peer
- * `@marcbachmann/cel-js` and are not asked without it, nor where they use `optMap`, `sortBy`,
- * comprehensions over two variables or `transformList` and the like; what rules cost is not
- * estimated, so that none is too expensive, and lists that are sets compare in their order; an
- * update that leaves a value as a rule does not want it is not warned of; a namespace that is
- * deleted is emptied and ended by a controller after 5 s by `clock`, where a bare kube-apiserver
- * has none, and one with a Pod on a node waits for that; nobody counts the healthy Pods of a
- * disruption budget, so that evictions go by the status that a test writes; no kubelet gives logs,
- * runs commands or ends Pods, so that a Pod on a node that is deleted stays, marked, until it is
- * deleted with `gracePeriodSeconds: 0`, as on envtest; nobody collects garbage, so that a Job or
- * ReplicationController that is deleted without a `propagationPolicy` stays with the finalizer
- * `orphan`, as it does on a bare server (say `Background`); what a definition's schema once cut
- * from a stored object does not come back with a later one; a strict patch is refused with the
- * object in JavaScript's order of members.
+ * Differences from a real server:
+ * - OpenAPI is served as JSON only, and describes all subresources of built-in kinds, also those
+ *   that are not served.
+ * - Expressions in mutating admission policies are compiled only in part.
+ * - Custom resources are converted by the strategy None, also if their definition has a conversion
+ *   webhook.
+ * - Rules in CEL need the peer `@marcbachmann/cel-js`. Without it they are not evaluated, and
+ *   expressions in built-in kinds are not compiled. Rules that use `optMap`, `sortBy`,
+ *   `transformList` and the like, or comprehensions over two variables, are never evaluated. Their
+ *   cost is not estimated or limited. Lists that are sets compare in their order.
+ * - An update that keeps a value that violates a rule gets no warning.
+ * - A controller ends a deleted namespace after 5 s by `clock`, which a bare kube-apiserver does
+ *   not do; a namespace with a Pod on a node waits for it.
+ * - No controller counts the healthy Pods of a disruption budget: evictions go by the status that a
+ *   test writes.
+ * - No kubelet gives logs, runs commands or ends Pods: a deleted Pod on a node stays, marked, until
+ *   it is deleted with `gracePeriodSeconds: 0`, as on envtest.
+ * - No garbage collector runs: a Job or ReplicationController that is deleted without
+ *   `propagationPolicy` stays with the finalizer `orphan`, as on a bare kube-apiserver (set
+ *   `Background`).
+ * - Fields that a schema once pruned from a stored object do not come back with a later schema.
+ * - The error of a strict patch quotes the object in JavaScript's order of members.
  *
  * @example
  * const server = await ApiServer.start();
@@ -124,9 +127,7 @@ export class ApiServer {
   readonly #sockets: Set<Socket>;
   #stopped: Promise<void> | undefined;
 
-  /**
-   * Listens on loopback. Rejects with what the system says when the port is taken.
-   */
+  /** Listens on loopback. Rejects with the system's error if the port is in use. */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     requireNode('capstan/testing');
     requireNames('options', options, 'option of ApiServer.start()', NAMES);
@@ -136,8 +137,7 @@ export class ApiServer {
     const serving = requireServingOptions(options);
     if (tls !== undefined && (typeof tls?.key !== 'string' || typeof tls.cert !== 'string'))
       throw invalid('tls', 'an object with key and cert as PEM text', tls);
-    // A watch is silent for as long as it likes, and a pooled connection idles for as long as its
-    // client likes.
+    // Watches may be silent, and pooled connections idle, for any time.
     const patient = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
     const server =
       tls === undefined ? createServer(patient) : createTlsServer({ ...patient, ...tls });
@@ -187,7 +187,7 @@ export class ApiServer {
         ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),
       });
     const inner = connect();
-    /** Of requests that were about to be reset when they were sent, and were not. */
+    /** Connections for requests that were to be reset when they were sent, and then were not. */
     const others = new Set<Transport>();
     let closed = false;
     const close = async (): Promise<void> => {
@@ -201,7 +201,7 @@ export class ApiServer {
           request.method,
           query === '' ? request.path : `${request.path}?${query}`,
         );
-        // A refusal has to come before there is a connection; see Fault.
+        // A refusal must come before there is a connection; see Fault.
         const refused = this.#serving.faults.take(target, 'refuse');
         if (refused.length > 0)
           throw new TransportError(
@@ -209,8 +209,8 @@ export class ApiServer {
             `connect ECONNREFUSED 127.0.0.1:${this.#port} (injected)`,
           );
         if (closed || !this.#serving.faults.meets(target, 'reset')) return inner.request(request);
-        // On a connection of its own: on one that was used before, a reset looks like a server that
-        // had closed it meanwhile, and a GET is sent again.
+        // On a connection of its own: on a reused one a reset looks as if the server had closed it,
+        // and a GET would be sent again.
         const other = connect();
         others.add(other);
         try {
@@ -228,9 +228,9 @@ export class ApiServer {
   }
 
   /**
-   * Lets requests fail from now on, as `fault` says; running watches are not touched. Gives the
-   * function that takes it back: what has hit already stays (a stalled request is never answered),
-   * nothing else is hit.
+   * Injects a fault into later requests; running watches are not affected. Returns the function
+   * that removes the fault: it hits no further request, but requests that it has hit stay so (a
+   * stalled one is never answered).
    */
   inject(fault: Fault): () => void {
     if (this.#stopped !== undefined)
@@ -253,26 +253,25 @@ export class ApiServer {
   }
 
   /**
-   * The faults with `times` that have not hit as often yet: a test asks at its end, lest it passed
-   * because nothing happened.
+   * The faults with `times` that have hit fewer requests. A test checks at its end that there are
+   * none, as it may otherwise pass without the fault.
    */
   unmetFaults(): Fault[] {
     return this.#serving.faults.unmet();
   }
 
   /**
-   * Drops all history: every version handed out before is from now on too old. A watch from it gets
-   * 410 as an event, a continue token 410 with a token to go on with, an exact list 410. Running
-   * watches go on.
+   * Drops the history: every resourceVersion so far is expired. A watch from one gets 410 as an
+   * event, a continue token 410 with a new token, an exact list 410. Running watches go on.
    */
   expireHistory(): void {
     this.#serving.api.registry.expireHistory();
   }
 
   /**
-   * Takes a resource away, as deleting its CustomResourceDefinition does: its objects are deleted,
-   * its watches end, and its paths are 404, those of its other versions too. Gives the function
-   * that brings it back, empty.
+   * Removes a resource in all versions, as deleting its CustomResourceDefinition does: its objects
+   * are deleted, its watches end, and its paths answer 404. Returns the function that restores it,
+   * without objects.
    */
   removeResource(resource: { group: string; version: string; plural: string }): () => void {
     const { group, version, plural } = resource;
@@ -280,23 +279,28 @@ export class ApiServer {
   }
 
   /**
-   * From now on a request without one of these as its bearer token is 401; undefined: anybody may.
-   * Running watches go on, as they were authenticated when they began.
+   * Requires one of these bearer tokens; other requests get 401. undefined: no token is required.
+   * Running watches go on, as they were authenticated at their start.
    */
   setTokens(tokens: readonly string[] | undefined): void {
     this.#serving.api.setTokens(tokens);
   }
 
-  /** Cuts all open connections, those of running watches too. The next connect succeeds. */
+  /**
+   * Cuts all open connections, also those of running watches. The server still accepts new ones.
+   */
   dropConnections(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Ends all connections and frees the port; resolves when it is free. Again: the same promise. */
+  /**
+   * Ends all connections and frees the port; resolves when it is free. Later calls return the same
+   * promise.
+   */
   stop(): Promise<void> {
     this.#stopped ??= new Promise((resolve) => {
       this.#serving.api.registry.stop();
-      // An error says that the port is closed already, by a fault.
+      // An error means that a fault has closed the port.
       this.#server.close(() => resolve());
       this.dropConnections();
     });

@@ -1,7 +1,4 @@
-/**
- * The options that a server has whether it is on a socket or in the process, checked before
- * anything is built.
- */
+/** The options of the server, with or without a socket, and their check. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { invalid, requireBoolean, requireInteger } from '../../base/errors.ts';
 import { namesOf } from '../../base/names.ts';
@@ -9,64 +6,66 @@ import type { ApiOptions } from './api.ts';
 import type { Authorization } from './auth/access.ts';
 import { requireUser, type ServerUser } from './auth/users.ts';
 
-/** How the embedded server serves; the defaults are as the real one's. */
+/** Options of the embedded server. The defaults are the real server's. */
 export interface ServingOptions {
   /**
-   * Milliseconds between the bookmarks of a watch that allows them. 60 000, as the real server's.
+   * Milliseconds between bookmarks of a watch that allows them. Default 60 000, as the real
+   * server's.
    */
   bookmarkInterval?: number | undefined;
   /**
-   * How many events are kept for each resource; a watch or a page that needs older ones gets 410.
+   * How many events are kept for each resource; a watch or page from before them gets 410. Default
    * 10 000.
    */
   historySize?: number | undefined;
-  /** What bookmarks, timeoutSeconds, delays and timestamps go by. The system's clock. */
+  /** The clock of bookmarks, timeoutSeconds, delays and timestamps. Default: the system's. */
   clock?: Clock | undefined;
   /**
-   * What time it is when the server starts, in milliseconds since 1970: timestamps go on from there
-   * by the clock. Now.
+   * The time when the server starts, in milliseconds since 1970; timestamps continue from it by the
+   * clock. Default: now.
    */
   startTime?: number | undefined;
   /**
-   * Milliseconds that a request waits for a version that does not exist yet, before it is answered
-   * with 504 and "Too large resource version". 3000, as the real server's; 0: not at all.
+   * Milliseconds that a request waits for a resourceVersion that does not exist yet, before it gets
+   * 504 and "Too large resource version". Default 3000, as the real server's; 0: no wait.
    */
   freshnessTimeout?: number | undefined;
   /**
-   * How many events a client may be behind while its connection takes no more bytes; beyond that
-   * its watch is ended in order, as the real server does with 10 to 1000. Without end: only the
-   * history is the limit.
+   * How many events a client may be behind while its connection accepts no bytes; beyond that its
+   * watch is ended in order, as the real server does with 10 to 1000. Default: no limit but the
+   * history.
    */
   watchBuffer?: number | undefined;
   /**
-   * Watches are compressed for clients that accept gzip, one member for each write, as
-   * kube-apiserver 1.37 does. false.
+   * Compresses watches for clients that accept gzip, each write as one member, as kube-apiserver
+   * 1.37 does. Default false.
    */
   compressWatches?: boolean | undefined;
   /**
-   * Who may: a request without one of these as its bearer token is 401. Anybody, when left out; see
+   * The accepted bearer tokens; other requests get 401. Default: no token is required. See
    * `setTokens`.
    */
   tokens?: readonly string[] | undefined;
   /**
-   * Users by their bearer tokens. A request with another token is 401; one with none is that of
-   * `system:anonymous` under RBAC, and else 401. Tokens that the server made for a ServiceAccount
-   * are always good. With neither `users` nor `tokens` everybody is in `system:masters`.
+   * Users by their bearer tokens. An unknown token gets 401; a request without one is
+   * `system:anonymous` with RBAC, and otherwise gets 401. Tokens that the server made for a
+   * ServiceAccount are always valid. Without `users` and `tokens` every request is of
+   * `system:masters`.
    */
   users?: Readonly<Record<string, ServerUser>> | undefined;
   /**
-   * `RBAC`: requests are judged by the Roles, ClusterRoles and bindings that the server holds, as
-   * kube-apiserver does with `--authorization-mode=RBAC`; the ClusterRoles that it begins with
-   * (`cluster-admin`, `admin`, `edit`, `view`, `system:discovery` and more) are there.
-   * `AlwaysAllow`, the default: every user may do everything.
+   * `RBAC` authorizes requests by the Roles, ClusterRoles and bindings on the server, as
+   * kube-apiserver with `--authorization-mode=RBAC`; its default ClusterRoles (`cluster-admin`,
+   * `admin`, `edit`, `view`, `system:discovery` and more) exist from the start. `AlwaysAllow`, the
+   * default, allows everything.
    */
   authorization?: Authorization | undefined;
   /**
-   * Whether namespaces and custom kinds have to be there before they are used, as on a real server:
-   * an object in another namespace is 404, and so is a kind that no definition tells of. `false`:
-   * nothing has to be there. By default that is so until a client creates a Namespace, as a test
-   * does that sets up a cluster; from then on the first object of a custom kind still tells of it,
-   * and reads before it are 404.
+   * Whether namespaces and custom kinds must exist before they are used, as on a real server: an
+   * object in an unknown namespace, or of a kind without a definition, is 404. `false`: they need
+   * not exist. Default: they need not exist until a client creates a Namespace, as tests do that
+   * set up a cluster. From then on namespaces must exist and reads of an unknown kind are 404, but
+   * the first object of a custom kind still defines it.
    */
   strict?: boolean | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * One request at a time, from its first line to its reply, with the faults that it meets: what is
- * the same whether it came over a socket or from this process. It knows no resource; api.ts does.
+ * Serves one request, from the request line to its reply, with the faults that it meets, whether it
+ * came over a socket or from this process. Resources are the part of api.ts.
  */
 import type { Clock } from '../../base/clock.ts';
 import { handleError } from '../../base/handle-error.ts';
@@ -15,24 +15,24 @@ import { type ApiTarget, parseTarget } from './request-target.ts';
 import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 
-/** A request with its first line. */
+/** A request with its method and URL. */
 export interface ServerRequest extends Incoming {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
-  /** Why the request did not come whole; null where it did. */
+  /** The error that interrupted the request; null if there was none. */
   readonly errored?: Error | null | undefined;
 }
 
 export class Serving {
   readonly api: Api;
   readonly faults = new Faults();
-  /** The time of day, by the clock: milliseconds since 1970. */
+  /** The time of the clock: milliseconds since 1970. */
   readonly wallTime: () => number;
-  /** Host and port, as discovery tells them. */
+  /** Host and port, for discovery. */
   readonly #address: string;
   readonly #clock: Clock;
 
-  /** @param ofCluster whether there is from the beginning what a cluster has */
+  /** @param ofCluster whether the Namespaces of a cluster exist from the start */
   constructor(address: string, options: CheckedServing, ofCluster: boolean) {
     this.#address = address;
     this.#clock = options.clock;
@@ -41,7 +41,7 @@ export class Serving {
     this.api = new Api({ ...options, wallTime: this.wallTime, ofCluster });
   }
 
-  /** Never rejects: what goes wrong here is reported, and is a 500 to the client. */
+  /** Never rejects: an internal error is reported, and is a 500 for the client. */
   async serve(request: ServerRequest, reply: Reply): Promise<void> {
     try {
       await this.#serve(request, reply);
@@ -66,7 +66,7 @@ export class Serving {
       const server = { address: this.#address, faults: ofStream };
       const answer = await this.api.handle(target, request, output, server);
       if (answer === undefined) return;
-      // The one fault of a stream that hits a list.
+      // `omit: 'version'` is the only fault of a stream that hits lists.
       if (ofStream.length > 0) answer.body = withoutVersion(readJson(answer.body) as JsonObject);
       send(output, answer);
     } catch (error) {
@@ -77,7 +77,7 @@ export class Serving {
     }
   }
 
-  /** Waits, but no longer than there is somebody to answer to. */
+  /** Waits until the time is over or the client has left. */
   #delay(ms: number, output: Output): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#clock.setTimer(resolve, ms);
@@ -100,7 +100,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
   output.send(answer.code, headers, answer.body);
 }
 
-/** A fault instead of an answer. */
+/** Runs a fault that replaces the answer. */
 function hit(fault: AnswerFault, target: ApiTarget, output: Output): void {
   switch (fault.do) {
     case 'status':
@@ -118,6 +118,6 @@ function hit(fault: AnswerFault, target: ApiTarget, output: Output): void {
   }
 }
 
-/** The header and the Status know whole seconds only. */
+/** The header and the Status have whole seconds only. */
 const seconds = (ms: number | undefined): number | undefined =>
   ms === undefined ? undefined : Math.ceil(ms / 1000);

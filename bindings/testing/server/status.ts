@@ -1,7 +1,6 @@
 /**
- * Failures as Kubernetes words them: every error body is a `Status` object whose members, reasons
- * and messages are those of a real kube-apiserver (k8s.io/apimachinery pkg/api/errors), so that
- * clients that read them meet no surprise.
+ * Errors of the API: every error body is a `Status` with the members, reasons and messages of a
+ * real kube-apiserver (k8s.io/apimachinery pkg/api/errors).
  */
 
 /** One cause in `details.causes`. */
@@ -32,21 +31,18 @@ export interface StatusBody {
   code?: number;
 }
 
-/** What an error is about: a resource or a kind with its group, and the object's name. */
+/** The subject of an error: the group, the resource or kind, and the object's name. */
 export interface Subject {
   group: string;
-  /** The plural, or the kind where the real server says the kind. */
+  /** The plural; the kind where the real server uses that. */
   what: string;
   name: string;
 }
 
-/**
- * A request that is answered with a `Status` of failure. Thrown where the failure is found, written
- * in one place.
- */
+/** A request that is answered with a `Status` of failure. serving.ts writes the answer. */
 export class ApiError extends Error {
   readonly body: StatusBody;
-  /** What there was to warn about before it failed. */
+  /** Warnings collected before the failure. */
   warnings: readonly string[] = [];
 
   constructor(
@@ -72,7 +68,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * There is no such route, by its media types: that is refused before anything could be warned of.
+   * The route does not have the method or the media type: the real server refuses such a request
+   * before it can warn of anything.
    */
   get isOfRoute(): boolean {
     const { code, details } = this.body;
@@ -125,7 +122,7 @@ export const conflict = (subject: Subject, why: string): ApiError =>
     },
   );
 
-/** The conflict everyone meets: an update that carries a version that is no longer the latest. */
+/** The conflict of an update whose resourceVersion is not the latest. */
 export const staleVersion = (subject: Subject): ApiError =>
   conflict(
     subject,
@@ -138,7 +135,7 @@ export const methodNotAllowed = (): ApiError =>
     details: {},
   });
 
-/** A method that the resource has, but not its subresource. */
+/** A method that the resource has, but the subresource does not. */
 export const notSupported = (verb: string, subject: Subject): ApiError =>
   new ApiError(405, `${verb} is not supported on resources of kind "${qualified(subject)}"`, {
     reason: 'MethodNotAllowed',
@@ -152,14 +149,14 @@ export const terminatingDefinition = (subject: Subject): ApiError =>
     details: details({ ...subject, name: '' }),
   });
 
-/** A path below a known group that leads nowhere. */
+/** An unknown path in a known group. */
 export const noSuchPath = (): ApiError =>
   new ApiError(404, 'the server could not find the requested resource', {
     reason: 'NotFound',
     details: {},
   });
 
-/** @param served whether a type was asked for that is served, in a form that is not */
+/** @param served the media type is served, but not in the requested form */
 export const notAcceptable = (served: boolean): ApiError =>
   new ApiError(
     406,
@@ -181,16 +178,14 @@ export const tooLarge = (limit: number): ApiError =>
     reason: 'RequestEntityTooLarge',
   });
 
-/**
- * A JSON patch that parses and cannot be applied; the real server gives no more detail than this.
- */
+/** A JSON patch that parses and cannot be applied; the real server adds no detail. */
 export const patchFailed = (): ApiError =>
   new ApiError(422, 'the server rejected our request due to an error in our request', {
     reason: 'Invalid',
     details: {},
   });
 
-/** One finding of validation: `spec.x: Invalid value: 1: must be greater`. */
+/** One error of validation: `spec.x: Invalid value: 1: must be greater`. */
 export interface FieldError {
   field: string;
   reason:
@@ -243,8 +238,8 @@ export const fieldTooLong = (field: string, most: number): FieldError => ({
 });
 
 /**
- * 422: the object is understood and not acceptable. `subject.what` is the kind here, except where
- * said otherwise.
+ * 422: the object was decoded and is invalid. `subject.what` is the kind here, unless a caller says
+ * otherwise.
  */
 export function invalidObject(subject: Subject, errors: readonly FieldError[]): ApiError {
   const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
@@ -260,13 +255,13 @@ export function invalidObject(subject: Subject, errors: readonly FieldError[]): 
   });
 }
 
-/** 422 for the options of a request, which have a kind of their own. */
+/** 422 for invalid options of a request, which are of a kind of their own. */
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): ApiError =>
   invalidObject({ group: 'meta.k8s.io', what: kind, name: '' }, errors);
 
 /**
- * 410: the version is out of history. A list with an expired continue token gets a token to go on
- * with, inconsistently.
+ * 410: the resourceVersion is older than the history. A list with an expired continue token gets a
+ * new token, with which it continues inconsistently.
  */
 export const expired = (message: string, token?: string): ApiError =>
   new ApiError(410, message, {
@@ -274,12 +269,10 @@ export const expired = (message: string, token?: string): ApiError =>
     ...(token === undefined ? {} : { continue: token }),
   });
 
-/**
- * 504: a version this server has not reached, and has waited for where it waits; see freshness.ts.
- */
+/** 504: the resourceVersion is newer than the server's, also after waiting; see freshness.ts. */
 export class TooLargeVersion extends ApiError {
   readonly asked: number;
-  /** The real server has no cache of Events: etcd answers, at once. */
+  /** The real server does not cache Events: etcd answers at once. */
   readonly isCached: boolean;
 
   constructor(
@@ -310,7 +303,7 @@ export const deleted = (subject: Subject, uid: string): StatusBody => ({
 });
 
 /**
- * Reason and message of a bare HTTP status, as apimachinery's NewGenericServerResponse has them.
+ * Reason and message of an HTTP status without a body: apimachinery's NewGenericServerResponse.
  */
 const GENERIC: Record<number, [reason: string, message: string]> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
@@ -338,7 +331,9 @@ const GENERIC: Record<number, [reason: string, message: string]> = {
 };
 
 /**
- * For injected faults: any status, with the usual reason and message unless a reason is given.
+ * A Status for an injected fault: any code, with the usual reason and message unless a reason is
+ * given.
+ *
  * @param retryAfter seconds
  */
 export function genericStatus(code: number, reason?: string, retryAfter?: number): ApiError {
@@ -363,7 +358,7 @@ export function forbiddenObject(subject: Subject, why: string): ApiError {
   });
 }
 
-/** A create in a namespace that ends: NamespaceLifecycle. */
+/** A create in a terminating namespace (NamespaceLifecycle). */
 export const namespaceTerminating = (subject: Subject, namespace: string): ApiError =>
   new ApiError(
     403,

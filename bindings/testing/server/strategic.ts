@@ -1,6 +1,6 @@
 /**
- * Strategic merge patch, on values that are never mutated: maps merge, lists of built-in kinds
- * merge by the key that their type says, and directives say the rest: `$patch`, `$retainKeys`,
+ * Strategic merge patch, on values that are never mutated: maps are merged, lists of built-in kinds
+ * are merged by the key of their type, unless a directive says otherwise: `$patch`, `$retainKeys`,
  * `$setElementOrder/x`, `$deleteFromPrimitiveList/x`. apimachinery:
  * pkg/util/strategicpatch/patch.go.
  */
@@ -15,8 +15,8 @@ const ORDER = '$setElementOrder/';
 const DELETE_FROM = '$deleteFromPrimitiveList/';
 
 /**
- * Throws 400 for keys to retain that are no list or too few, 500 for all else that cannot be
- * merged, as the real server does.
+ * Throws 400 for invalid `$retainKeys`, and 500 for everything else that cannot be merged, as the
+ * real server does.
  */
 export function strategicPatch(type: Atom, target: JsonObject, patch: JsonObject): JsonObject {
   return mergeMap(type, target, patch);
@@ -39,7 +39,7 @@ const notAList = (value: Json): ApiError => {
 const NO_RULE: PatchRule = { merge: false, replace: false, retainKeys: false };
 const ruleOf = (type: Atom | undefined, name: string): PatchRule =>
   type?.map?.field(name)?.patch ?? NO_RULE;
-/** Bytes to Go, in which it finds no members. */
+/** A RawExtension: bytes to Go, which cannot be merged. */
 const RAW: Atom = { map: { field: () => undefined, values: undefined, atomic: true } };
 const typeOf = (type: Atom | undefined, name: string): Atom | undefined => {
   if (type?.map === undefined) return undefined;
@@ -89,7 +89,8 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
 }
 
 /**
- * Items of objects are merged, as if the patch had named the list; what is no list changes nothing.
+ * Lists of objects are merged, as if the patch had named the list; other values than lists are
+ * ignored.
  */
 function deleteFrom(
   type: Atom | undefined,
@@ -114,8 +115,8 @@ function deleteFrom(
 }
 
 /**
- * `$retainKeys` names all members that stay; what the patch sets must be among them, what it
- * removes need not.
+ * `$retainKeys` names the members that stay. It must name those that the patch sets, but not those
+ * that it removes.
  */
 function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   const keys = patch[RETAIN_KEYS];
@@ -129,7 +130,7 @@ function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(original).filter(([name]) => stay.has(name)));
 }
 
-/** Lists with an order are merged and ordered first, and are then done. */
+/** Merges and orders the lists that have `$setElementOrder`, and removes them from the patch. */
 function setOrders(
   type: Atom | undefined,
   result: Map<string, Json | undefined>,
@@ -154,7 +155,7 @@ function setOrders(
   }
 }
 
-/** The items of a patch must come in the order that it asks for. */
+/** The items of a patch must have the order of its `$setElementOrder`. */
 function requireOrdered(
   items: readonly Json[],
   order: readonly Json[],
@@ -247,8 +248,8 @@ function mergeObjects(
 }
 
 /**
- * What the patch names comes in its order, the rest in the object's, and both are merged: an item
- * of the object stays ahead of one of the patch only where it was ahead of it before.
+ * Sorts merged items: those of the patch in its order, the others in the object's order. An item of
+ * the object comes before one of the patch only if it did so in the object.
  */
 function arrange(
   merged: readonly Json[],
@@ -280,7 +281,7 @@ function arrange(
   return result;
 }
 
-/** The first place of each item in a list, by its name. */
+/** The first index of each item, by its key. */
 function placesIn(
   list: readonly Json[],
   mergeKey: string | undefined,
@@ -293,15 +294,15 @@ function placesIn(
   return places;
 }
 
-/** What items of a list that are the same have in common; undefined: it is the same as no other. */
+/** The key by which items are the same; undefined: the item equals no other. */
 function nameOf(item: Json, mergeKey: string | undefined): string | undefined {
   if (mergeKey === undefined) return jsonKey(item);
   return isObject(item) ? jsonKey(item[mergeKey]) : undefined;
 }
 
 /**
- * What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself.
- * Other directives stay, to be told of as unknown fields.
+ * The value that a patch adds, without objects that have a `$patch`; undefined if the value is one.
+ * Other directives stay and are reported as unknown fields.
  */
 function withoutDirectives(value: Json): Json | undefined {
   if (isList(value)) {

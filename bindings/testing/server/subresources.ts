@@ -1,7 +1,6 @@
 /**
- * The subresources that are no part of the object: its scale, the binding of a Pod to a node, its
- * eviction. A scale is a view of an object: what is written to it is written to the object's
- * replicas. Other subresources are in api.ts.
+ * The subresources that are not part of the object: scale, binding and eviction. A scale is a view
+ * of an object: writing it writes the object's replicas. api.ts handles the other subresources.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
 import type { RequestOptions } from './options.ts';
@@ -21,7 +20,7 @@ import {
   type StatusBody,
 } from './status.ts';
 
-/** An object's scale, as autoscaling/v1 has it. */
+/** The object's scale, as an autoscaling/v1 Scale. */
 export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
   const { specReplicas = '', statusReplicas = '', selector = '' } = kind.scale ?? {};
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadataOf(object);
@@ -40,13 +39,15 @@ export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
   };
 }
 
-/** Replicas that are none are left out. */
+/** The number of replicas; undefined if the value is not a number. */
 function replicasAt(object: JsonObject, path: string): number | undefined {
   const value = valueAt(object, path);
   return typeof value === 'number' && value !== 0 ? value : undefined;
 }
 
-/** A selector as the query parameter has it; a ReplicationController's is a map of labels. */
+/**
+ * A selector in the form of a query parameter. That of a ReplicationController is a map of labels.
+ */
 function selectorText(selector: unknown): string {
   if (!isObject(selector)) return '';
   const isLabels = selector.matchLabels === undefined && selector.matchExpressions === undefined;
@@ -75,7 +76,11 @@ function selectorText(selector: unknown): string {
     .join(',');
 }
 
-/** Writes an object's scale. @param change from the scale that is to the one that is wanted */
+/**
+ * Writes an object's scale.
+ *
+ * @param change from the present scale to the new one
+ */
 export function updateScale(
   registry: Registry,
   kind: Kind,
@@ -102,7 +107,7 @@ export function updateScale(
   return shown(kind, written);
 }
 
-/** Applies to the replicas alone, whatever else the configuration of the scale has. */
+/** Applies the replicas only; other fields of the applied scale are ignored. */
 export function applyScale(
   registry: Registry,
   kind: Kind,
@@ -122,7 +127,7 @@ export function applyScale(
   };
   const { replicas = 0 } = objectAt(config, 'spec');
   const wanted = withValueAt({ ...head, metadata }, kind.scale?.specReplicas ?? '', replicas);
-  // Conflicts come first.
+  // The real server reports conflicts before a negative number.
   const guard: RequestOptions['guard'] = (...args) => {
     options.guard?.(...args);
     requireReplicas(kind, path, replicas);
@@ -229,7 +234,7 @@ export function bind(
   return success;
 }
 
-/** A Binding may name the very Pod, and the version of it, that it is for. */
+/** A Binding may require the Pod's uid and resourceVersion. */
 function requireSame(
   { name, namespace }: ResourcePath,
   what: string,

@@ -1,5 +1,5 @@
 /**
- * Objects as rows of a Table, the form in which kubectl asks for what it prints. apiserver:
+ * Objects as rows of a Table, which kubectl asks for to print them. apiserver:
  * endpoints/handlers/response.go asTable.
  */
 import { printerOf } from './columns.ts';
@@ -16,11 +16,11 @@ import {
   type View,
 } from './views.ts';
 
-/** What of an object is in its row. */
+/** The part of the object that a row includes. */
 const INCLUDED = ['', 'None', 'Metadata', 'Object'];
 
 /**
- * @param included the query parameter includeObject; throws 400 for one that there is not
+ * @param included the query parameter includeObject; throws 400 for an unknown value
  * @param now milliseconds since 1970
  */
 export function tableView(kind: Kind, version: string, included: string, now: () => number): View {
@@ -56,7 +56,7 @@ export function tableView(kind: Kind, version: string, included: string, now: ()
   };
   return {
     object: one,
-    // Of a stream the first event alone has the columns.
+    // Only the first event of a stream has the columns.
     event(shown) {
       const { resourceVersion } = metadataOf(shown.object);
       const text = table({ resourceVersion }, [row(shown)], !began);
@@ -68,7 +68,7 @@ export function tableView(kind: Kind, version: string, included: string, now: ()
         { resourceVersion: String(version), continue: token, remainingItemCount: remaining },
         items.map(row),
       ),
-    // A row of an object in which nothing is set.
+    // The row of an empty object.
     bookmark: (of, metadata) => {
       const { resourceVersion } = metadata;
       const head = { kind: of.kind, apiVersion: apiVersionOf(of) };

@@ -1,7 +1,7 @@
 /**
- * Times as a Go program reads and writes them: what it cannot parse it refuses, in the words of its
- * library, and what it can it writes in UTC, a Time by whole seconds and a MicroTime by six digits.
- * Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and MicroTime.
+ * Parses and formats times as Go does, with its errors: the result is in UTC, a Time in whole
+ * seconds and a MicroTime with six digits. Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and
+ * MicroTime.
  */
 import { formatTime } from '../../base/times.ts';
 
@@ -9,8 +9,8 @@ const TIME = '2006-01-02T15:04:05Z07:00';
 const MICRO_TIME = '2006-01-02T15:04:05.000000Z07:00';
 
 /**
- * A piece of a layout, what it takes, and what its number has to be: that is looked at before what
- * follows.
+ * A piece of a layout, the text that it matches, and the range of its number, which is checked
+ * before the next piece.
  */
 type Piece = readonly [piece: string, takes: RegExp, name?: string, least?: number, most?: number];
 
@@ -28,14 +28,14 @@ const PIECES: readonly Piece[] = [
   ['05', /^\d{2}/, 'second', 0, 59],
 ];
 const MICROS: Piece = ['.000000', /^\.\d{6}/];
-/** A fraction of a second may stand there though the layout has none. */
+/** A fraction of a second is accepted although the layout has none. */
 const FRACTION = /^[.,]\d+/;
 const ZONE: Piece = ['Z07:00', /^(?:Z|[+-]\d{2}:\d{2})/];
 
-/** What Go says of a text that is no time. */
+/** An error of Go's time.Parse. */
 export class TimeError extends Error {}
 
-/** The time as it is written. Throws TimeError. */
+/** The time in the form in which Go writes it. Throws TimeError. */
 export function readTime(text: string, micro: boolean): string {
   const layout = micro ? MICRO_TIME : TIME;
   const fail = (why: string): TimeError =>
@@ -68,7 +68,7 @@ export function readTime(text: string, micro: boolean): string {
     );
   const [year, , month, , day, , hour, , minute, , second, zone] = taken as [string, ...string[]];
   const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  // A day that does not exist is one of the next month to some engines.
+  // Some engines take a day that does not exist as one of the next month.
   if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) throw outOfRange('day');
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(zone as string) ?? [];
   const offset =
@@ -78,7 +78,7 @@ export function readTime(text: string, micro: boolean): string {
   return `${new Date(local - offset).toISOString().slice(0, 19)}${fraction}Z`;
 }
 
-/** The time that many seconds after another. Durations overflow as Go's do. */
+/** The time so many seconds later. Durations overflow as in Go. */
 export function afterSeconds(time: string, seconds: number): string {
   const nanoseconds = BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n);
   return formatTime(Date.parse(time) + Number(nanoseconds / 1_000_000n));

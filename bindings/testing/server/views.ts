@@ -1,14 +1,13 @@
 /**
- * How objects are shown to a client: whole, or their metadata alone (PartialObjectMetadata), singly
- * and in lists, with the members in the order in which the real server writes them: a reader that
- * scans bytes meets what it will meet there.
+ * The forms of an object in answers: whole or metadata only (PartialObjectMetadata), single and in
+ * lists. Members come in the order of the real server, which a reader that scans bytes depends on.
  */
 import { isObject, type JsonObject, objectAt, without, writeJson } from './json.ts';
 import { isView, shownAs } from './registry/forms.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { zeroObject } from './registry/types.ts';
 
-/** An object and its text. */
+/** An object and its JSON text. */
 export interface Shown {
   readonly object: JsonObject;
   readonly json: string;
@@ -22,19 +21,16 @@ export interface ListMetadata {
 
 export interface View {
   object(shown: Shown): string;
-  /** As an event of a watch shows it, where that differs; such a view is one watch's alone. */
+  /** The form in an event of a watch, where it differs; then the view belongs to one watch. */
   event?(shown: Shown): string;
   list(kind: Kind, items: readonly Shown[], metadata: ListMetadata): string;
-  /** What a bookmark carries: no object, but the members of one. */
+  /** The object of a bookmark: the kind's type, with metadata only. */
   bookmark(kind: Kind, metadata: JsonObject): string;
-  /**
-   * false: the first event cannot be shown in this form, so a watch that was begun in it ends
-   * there.
-   */
+  /** false: events cannot be shown in this form, so the first one ends the watch. */
   readonly watchable: boolean;
 }
 
-/** The metadata of a bookmark: that of a DaemonSet has a template which was never set. */
+/** The metadata of a bookmark. That of a DaemonSet includes its unset template's. */
 export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject): JsonObject {
   if (!builtIn || plural !== 'daemonsets') return metadata;
   const never = { 'deprecated.daemonset.template.generation': '0' };
@@ -42,8 +38,8 @@ export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject
 }
 
 /**
- * Kinds that have their replicas behind a pointer, but not in the form from which the real server
- * makes its bookmarks.
+ * Kinds whose bookmarks include `spec.replicas: 0`: the served type has a pointer there, but not
+ * the internal type from which the real server makes bookmarks.
  */
 const COUNTED = ['Deployment', 'ReplicaSet', 'StatefulSet'];
 
@@ -51,7 +47,7 @@ export const wholeObjects: View = {
   object: (shown) => shown.json,
   list(kind, items, metadata) {
     if (!kind.builtIn) return customList(kind, items, metadata);
-    // Built-in kinds leave kind and apiVersion out of a list's items, custom ones do not.
+    // Items of a list omit kind and apiVersion for built-in kinds, but not for custom ones.
     const head = `{"kind":"${kind.kind}","apiVersion":"${apiVersionOf(kind)}",`.length;
     return listOf(
       kind.listKind,
@@ -76,11 +72,11 @@ export const wholeObjects: View = {
   watchable: true,
 };
 
-/** Annotations in which the real server writes what this version of a kind has no member for. */
+/** Annotations that store fields which this version of a kind does not have. */
 const WRITTEN =
   /^deprecated\.daemonset\.template\.generation$|^autoscaling\.alpha\.kubernetes\.io\//;
 
-/** The metadata where it is shown alone: it has not been through what writes those annotations. */
+/** The metadata for PartialObjectMetadata: without the annotations that a conversion writes. */
 export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
   const whole = isObject(metadata) ? metadata : {};
   if (kind !== 'DaemonSet' && kind !== 'HorizontalPodAutoscaler') return whole;
@@ -92,8 +88,8 @@ export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
 
 /**
  * @param version of meta.k8s.io: `v1` or `v1beta1`
- * @param watchable for the form of a list the real server begins a watch and then finds that an
- *   event is no list
+ * @param watchable false for the form of a list: the real server begins such a watch and ends it at
+ *   the first event, which is not a list
  */
 function metadataAs(version: string, watchable: boolean): View {
   const apiVersion = `meta.k8s.io/${version}`;
@@ -113,7 +109,7 @@ function metadataAs(version: string, watchable: boolean): View {
   };
 }
 
-/** The views of objects' metadata alone, by what is asked for and in what version. */
+/** The metadata-only views, by form and version of meta.k8s.io. */
 export const metadataViews: ReadonlyMap<string, View> = new Map(
   ['v1', 'v1beta1'].flatMap((version) => [
     [`PartialObjectMetadata ${version}`, metadataAs(version, true)],
@@ -137,7 +133,7 @@ function listOf(
   return `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},"items":${items.length === 0 ? none : `[${items.join(',')}]`}}`;
 }
 
-/** Members in alphabetical order, and a token even where there is none. */
+/** Members in alphabetical order, and `continue` even when it is empty. */
 function customList(
   kind: Kind,
   items: readonly Shown[],
@@ -155,8 +151,8 @@ function customList(
 const converting = new WeakMap<Kind, Map<View, View>>();
 
 /**
- * The view for a kind whose objects may lie in another form than it shows. One for each kind and
- * view, as frames are kept by view.
+ * The view for a kind whose objects may be stored in another form than they are served in. There is
+ * one for each kind and view, as a watch's frames are cached by view.
  */
 export function viewOf(kind: Kind, view: View): View {
   if (!isView(kind)) return view;

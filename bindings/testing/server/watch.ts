@@ -1,9 +1,9 @@
 /**
- * Watches: a stream of events from a version on, seen through selectors. A watch is a cursor into
- * its store's history: as long as the socket takes bytes it is moved with every event; when the
- * socket is full it stands still and catches up from the history later, so a slow reader costs no
- * memory. One that has fallen behind the history is cut off; one that is behind by more than the
- * watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
+ * Watches: a stream of events from a resourceVersion on, filtered by selectors. A watch is a cursor
+ * into its store's history. While the socket accepts bytes the cursor moves with every event; while
+ * it is full, the cursor stays and catches up from the history later, so that a slow reader costs
+ * no memory. A watch whose cursor falls behind the history is cut off; one that is behind by more
+ * than the watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
  * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
 
@@ -24,20 +24,19 @@ import { ApiError, expired, TooLargeVersion } from './status.ts';
 import type { Shown, View } from './views.ts';
 
 /**
- * Between these a watch without timeoutSeconds ends; apiserver: min-request-timeout, spread so that
- * not all end at once.
+ * The shortest time of a watch without timeoutSeconds (apiserver: min-request-timeout). It ends
+ * between this and twice this, so that not all watches end at once.
  */
 const DEFAULT_TIMEOUT_SECONDS = 1800;
 
 /**
- * A watch that asked for bookmarks gets one this long before it ends, so that the next one can
- * start from it.
+ * A watch with bookmarks gets one this long before it ends, from which the next watch can start.
  */
 const LAST_BOOKMARK_MS = 2000;
 
 /**
- * The bytes of one event, made once for all watchers that are told of it in the same turn. Which of
- * the three a watcher gets depends on its selector.
+ * The bytes of the latest event, made once for all watchers. A selector turns an event into an
+ * ADDED, a MODIFIED or a DELETED, hence up to three frames.
  */
 class Frames {
   event: StoreEvent | undefined;
@@ -66,15 +65,13 @@ class Frames {
 
 const eventOf = (view: View, shown: Shown): string => view.event?.(shown) ?? view.object(shown);
 
-/**
- * Removed, or no longer matched: the object as it last was, with the version at which it is gone.
- */
+/** The object of a DELETED event: its last state, with the resourceVersion of the event. */
 function lastState(event: StoreEvent): Shown {
   const object = withVersion((event.old as Stored).object, event.version);
   return { object, json: writeJson(object) };
 }
 
-/** What an event means to a watcher; undefined: nothing. */
+/** The type of an event for a watcher's selector; undefined: not sent. */
 function typeFor(event: StoreEvent, matches: ObjectPredicate | undefined): FrameType | undefined {
   const { old, now } = event;
   const before = old !== undefined && (matches === undefined || matches(old.object));
@@ -100,7 +97,7 @@ class Watch {
   readonly #frames: Frames;
   #cursor: number;
   #full = false;
-  /** How many events of the store came while the socket was full. */
+  /** Events of the store since the socket became full. */
   #behind = 0;
   #ended = false;
   #detach: () => void = () => {};
@@ -111,7 +108,7 @@ class Watch {
     this.#cursor = from;
   }
 
-  /** Sends what the history has, and from now on what happens. */
+  /** Sends the events of the history, then each new one. */
   start(): void {
     this.#detach = this.#options.store.watch({
       event: (event) => {
@@ -128,10 +125,10 @@ class Watch {
   }
 
   /**
-   * A bookmark promises that all up to its version has been sent, so there is none while the socket
-   * is full, save the one that ends the initial events: those are written whether there is room or
-   * not. Nor is there one for a watch from a version that the server has not reached: that is
-   * answered with 200 and hears of nothing until then (kube-apiserver 1.36).
+   * A bookmark promises that every event up to its resourceVersion was sent, so that none is sent
+   * while the socket is full, except the one that ends the initial events, which are written
+   * regardless. None is sent to a watch from a resourceVersion that does not exist yet: it gets 200
+   * and no event until then (kube-apiserver 1.36).
    */
   bookmark(version: number, initialEventsEnd = false): void {
     if (this.#ended || (this.#full && !initialEventsEnd) || this.#cursor > version) return;
@@ -158,7 +155,7 @@ class Watch {
     this.#options.stream.end();
   }
 
-  /** The connection is gone. */
+  /** Called when the connection is closed. */
   stop(): void {
     this.#ended = true;
     this.#detach();
@@ -197,11 +194,11 @@ export interface WatchServingOptions {
   bookmarkInterval: number;
   /** How many events a client may be behind before its watch is ended. */
   watchBuffer: number;
-  /** Streams are compressed for those who take it. */
+  /** Compresses streams for clients that accept gzip. */
   compressWatches: boolean;
 }
 
-/** Serves the watches of one server. */
+/** Serves the watches of a server. */
 export class Watches {
   readonly #registry: Registry;
   readonly #freshness: Freshness;
@@ -215,9 +212,9 @@ export class Watches {
   }
 
   /**
-   * Answers a watch: 200 and a stream, of which a version that is too old is the first and last
-   * event. Resolves when the stream has begun. Initial events that are to be newer than a version
-   * wait for it, with the headers.
+   * Answers a watch with 200 and a stream. For an expired resourceVersion the only event is an
+   * ERROR. Resolves when the stream has started. With initial events it first waits for the
+   * resourceVersion to exist.
    */
   async serve(
     path: ResourcePath,
@@ -289,7 +286,7 @@ export class Watches {
     watch.start();
   }
 
-  /** Why there is no watch from that version. */
+  /** The error for a resourceVersion from which a watch cannot start. */
   #outOfReach({ resource }: ResourcePath, version: number, fresh: boolean): ApiError | undefined {
     const { current } = this.#registry.versions;
     const store = this.#registry.store(resource);

@@ -1,7 +1,7 @@
 /**
- * YAML, which clients may send and ask for in place of JSON, by the optional peer `yaml`. As the
- * real server reads it, a document is what its JSON would be, and members are written in the order
- * of their names.
+ * YAML in place of JSON, for clients that send or accept it, by the optional peer `yaml`. As on the
+ * real server, a document is converted to JSON, and members are written in the order of their
+ * names.
  */
 import { type Json, sorted } from './json.ts';
 import { badRequest, unsupportedMediaType } from './status.ts';
@@ -9,7 +9,7 @@ import { badRequest, unsupportedMediaType } from './status.ts';
 type Library = typeof import('yaml');
 let library: Promise<Library | undefined> | undefined;
 
-/** Throws 415 where the peer is not installed. */
+/** Throws 415 if the peer is not installed. */
 async function peer(): Promise<Library> {
   library ??= import('yaml').catch(() => undefined);
   const loaded = await library;
@@ -19,19 +19,19 @@ async function peer(): Promise<Library> {
   throw error;
 }
 
-/** A body as JSON, and what its own language has against it. */
+/** A body as JSON, and the problems of its YAML. */
 export interface Sent {
   text: string;
   /** `line 4: key "metadata" already set in map` */
   problems: readonly string[];
 }
 
-/** The JSON text of a document. Throws 400 for what is none. */
+/** Converts a YAML document to JSON. Throws 400 for invalid YAML. */
 export async function jsonOfYaml(text: string): Promise<Sent> {
   const { parseDocument, visit, LineCounter } = await peer();
   const lineCounter = new LineCounter();
   try {
-    // go-yaml reads `yes` as true, as YAML 1.1 does, and takes the last of two members.
+    // Like go-yaml, this reads `yes` as true (YAML 1.1) and takes the last of two equal keys.
     const document = parseDocument(text, { version: '1.1', uniqueKeys: false, lineCounter });
     const [error] = document.errors;
     if (error !== undefined) throw error;
@@ -57,13 +57,16 @@ export async function jsonOfYaml(text: string): Promise<Sent> {
   }
 }
 
-/** The document of a JSON text. */
+/** Converts JSON to a YAML document. */
 export async function yamlOfJson(json: string): Promise<string> {
   const { stringify } = await peer();
   return stringify(sorted(JSON.parse(json) as Json), { version: '1.1', lineWidth: 0 });
 }
 
-/** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */
+/**
+ * The body of an apply patch, which is YAML; most clients send JSON, for which the peer is not
+ * needed.
+ */
 export async function jsonOfApply(body: string): Promise<Sent> {
   if (/^\s*([{[]|$)/.test(body)) return { text: body, problems: [] };
   return jsonOfYaml(body);

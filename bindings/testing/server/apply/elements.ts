@@ -1,6 +1,6 @@
 /**
- * What lists by keys and sets call their items, and which shape of a type a value has. Shared by
- * all walks over typed values. structured-merge-diff: typed/helpers.go.
+ * The elements (keys) of items in lists by keys and sets, and which shape of a type a value has.
+ * Shared by all walks over typed values. structured-merge-diff: typed/helpers.go.
  */
 import { isObject, type Json } from '../json.ts';
 import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
@@ -8,10 +8,7 @@ import { item, keyed } from './field-set.ts';
 
 export type ElementShape = 'scalar' | 'list' | 'map';
 
-/**
- * The shape that a type takes with a value; null and what does not fit take the first one that the
- * type has.
- */
+/** The shape of the type that fits the value; for null and values that fit none, the first one. */
 export function shapeOf(type: Atom, value: Json | undefined): ElementShape | undefined {
   const has = value === undefined || value === null ? undefined : shapeOfValue(value);
   if (has !== undefined && type[has] !== undefined) return has;
@@ -25,7 +22,7 @@ const shapeOfValue = (value: Json): ElementShape =>
 
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
-/** The element of an item; throws a TypeError that says why it has none. */
+/** The element of an item. Throws a TypeError with the reason if it has none. */
 export function elementOf(list: ListType, value: Json): string {
   if (list.merge === 'atomic') throw new TypeError('invalid indexing of non-associative list');
   if (list.merge === 'set') {
@@ -42,7 +39,7 @@ export function elementOf(list: ListType, value: Json): string {
     throw new TypeError('associative list with keys may not have non-map elements');
   const { map } = list.items();
   const keys = list.merge.flatMap((key): [string, Json][] => {
-    // A key of null is one: only one that is not there is the fallback.
+    // null is a key; the fallback is only for a missing one.
     const found = value[key] === undefined ? map?.field(key)?.fallback : value[key];
     return found === undefined ? [] : [[key, found]];
   });
@@ -55,7 +52,7 @@ export function elementOf(list: ListType, value: Json): string {
   return keyed(keys);
 }
 
-/** The type of a member; any JSON is not assumed where the type knows no such member. */
+/** The type of a member; undefined if the type does not know the member. */
 export function typeOfMember(type: Atom, name: string): Atom | undefined {
   return type.map === undefined ? undefined : memberType(type.map, name);
 }

@@ -1,9 +1,8 @@
 /**
- * Sets of fields, as `metadata.managedFields` has them (FieldsV1): a tree of path elements, each of
- * which may be in the set itself. Elements are kept in the form of the wire: `f:name` a member,
- * `k:{"name":"a"}` an item of a list by its keys, `v:"a"` an item of a set. Sets are never changed
- * once they were handed out: every operation makes a new one. structured-merge-diff:
- * fieldpath/set.go, serialize.go.
+ * Sets of fields, as in `metadata.managedFields` (FieldsV1): a tree of path elements, each of which
+ * may be a member of the set. Elements are in their wire form: `f:name` a member, `k:{"name":"a"}`
+ * an item of a list by its keys, `v:"a"` an item of a set. Sets are immutable: every operation
+ * makes a new one. structured-merge-diff: fieldpath/set.go, serialize.go.
  */
 import { isObject, type Json, type JsonObject, readJson, writeJson } from '../json.ts';
 import { type Atom, memberType } from '../schema/atoms.ts';
@@ -18,7 +17,7 @@ export type PathElements = readonly string[];
 
 export class FieldSet {
   readonly #nodes: ReadonlyMap<string, Node>;
-  /** Made once: most writes leave most sets as they are. */
+  /** Encoded once: most writes do not change most sets. */
   #encoded: JsonObject | undefined;
 
   constructor(nodes: ReadonlyMap<string, Node>) {
@@ -26,8 +25,8 @@ export class FieldSet {
   }
 
   /**
-   * Not a static field: TypeScript 7.0.2 compiles one that makes an instance of its own class into
-   * code that fails.
+   * Not a static field: TypeScript 7.0.2 compiles one that is an instance of its own class to code
+   * that fails.
    */
   static get empty(): FieldSet {
     return EMPTY;
@@ -78,7 +77,7 @@ export class FieldSet {
     );
   }
 
-  /** Less the other's fields and all that lies below them. */
+  /** Removes the other set's fields and everything below them. */
   withoutTrees(other: FieldSet): FieldSet {
     if (this.size === 0 || other.size === 0) return this;
     const nodes = new Map<string, Node>();
@@ -89,13 +88,13 @@ export class FieldSet {
     return new FieldSet(nodes);
   }
 
-  /** Nothing but what begins with this element. */
+  /** Keeps only what starts with this element. */
   only(element: string): FieldSet {
     const node = this.#nodes.get(element);
     return new FieldSet(node === undefined ? new Map() : new Map([[element, node]]));
   }
 
-  /** With those members of structs that are above fields of the set, which sets do not name. */
+  /** Adds the members of structs above the fields of the set, which sets omit. */
   withNamedFields(type: Atom | undefined): FieldSet {
     const nodes = new Map<string, Node>();
     for (const [element, { member, below }] of this.#nodes) {
@@ -112,7 +111,7 @@ export class FieldSet {
     return new FieldSet(nodes);
   }
 
-  /** All paths, those that end at a level before those that go on. */
+  /** All paths; at each level those that end there come first. */
   *paths(prefix: PathElements = []): Generator<PathElements> {
     const sorted = [...this.#nodes].sort(([a], [b]) => compareElements(a, b));
     for (const [element, { member }] of sorted) if (member) yield [...prefix, element];
@@ -131,7 +130,7 @@ export class FieldSet {
     return this.#encoded;
   }
 
-  /** Throws a TypeError for what is no such set. */
+  /** Throws a TypeError for an invalid set. */
   static fromFieldsV1(fields: Json | undefined): FieldSet {
     if (fields === undefined || fields === null) return FieldSet.empty;
     if (!isObject(fields)) throw new TypeError('fieldsV1 is no object');
@@ -141,7 +140,7 @@ export class FieldSet {
       if (!isObject(children)) throw new TypeError(`${name}: no object`);
       const below = FieldSet.fromFieldsV1(children);
       const element = canonical(name);
-      // Of a kind that is not known yet; the real server drops these too.
+      // An unknown kind of element; the real server drops these too.
       if (element !== undefined)
         nodes.set(element, { member: below.size === 0 || Object.hasOwn(children, '.'), below });
     }
@@ -175,7 +174,7 @@ function keep(nodes: Map<string, Node>, element: string, node: Node): void {
   if (node.member || node.below.size > 0) nodes.set(element, node);
 }
 
-/** Collects paths; gives the set when all are in. */
+/** Collects paths and builds their set. */
 export class Builder {
   readonly #nodes = new Map<string, { member: boolean; below: Builder }>();
 
@@ -201,7 +200,7 @@ export class Builder {
 
 export const member = (name: string): string => `f:${name}`;
 export const item = (value: Json): string => `v:${writeJson(value)}`;
-/** The keys in alphabetical order. */
+/** The element of keys, in alphabetical order. */
 export const keyed = (keys: readonly (readonly [string, Json])[]): string =>
   `k:${writeJson(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
 

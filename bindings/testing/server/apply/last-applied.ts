@@ -1,7 +1,7 @@
 /**
- * Going over from `kubectl apply` to `kubectl apply --server-side`: the annotation of the first
- * says which fields were the user's own, so that they are no conflict for the manager `kubectl`,
- * and it is kept up to date. apimachinery: pkg/util/managedfields/internal/lastapplied*.go.
+ * Migration from `kubectl apply` to `kubectl apply --server-side`: the last-applied annotation says
+ * which fields the user owned, so that they do not conflict with the manager `kubectl`, and it is
+ * kept up to date. apimachinery: pkg/util/managedfields/internal/lastapplied*.go.
  */
 import {
   isObject,
@@ -18,13 +18,13 @@ import { compare, fieldsOf } from './typed.ts';
 
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Under another name a manager opts out of all of this. */
+/** The only manager for which this is done. */
 export const TAKES_OVER = 'kubectl';
 
 const lastApplied = (object: JsonObject): Json | undefined =>
   objectAt(objectAt(object, 'metadata'), 'annotations')[ANNOTATION];
 
-/** The fields that `kubectl apply` set and that still are what it said. */
+/** The fields that `kubectl apply` set and that still have its values. */
 export function takenOver(type: Atom, live: JsonObject, apiVersion: string): FieldSet {
   const text = lastApplied(live);
   if (typeof text !== 'string' || text === '') return FieldSet.empty;
@@ -39,7 +39,7 @@ export function takenOver(type: Atom, live: JsonObject, apiVersion: string): Fie
   return fieldsOf(type, applied).difference(modified).difference(added).difference(removed);
 }
 
-/** The object with its annotation, where it has one, saying what was applied now. */
+/** The object with the annotation, if it has one, set to the applied configuration. */
 export function withLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const had = lastApplied(object);
   if (typeof had !== 'string' || had === '') return object;
@@ -56,7 +56,7 @@ export function withLastApplied(object: JsonObject, config: JsonObject): JsonObj
   };
 }
 
-/** As Go writes a map: by the names of the members. */
+/** Sorts members by name, as Go writes a map. */
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isObject(value)) return value;

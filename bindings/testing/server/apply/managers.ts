@@ -1,12 +1,12 @@
 /**
- * Who owns which fields: `metadata.managedFields` read, changed by a write, and written again. A
- * manager is known by its name, the operation, the subresource and, unless it applies, the version
- * it wrote in. apimachinery: pkg/util/managedfields/internal.
+ * Field managers: reads `metadata.managedFields`, changes it by a write, and writes it. An entry is
+ * identified by the manager's name, operation, subresource and, except for Apply, API version.
+ * apimachinery: pkg/util/managedfields/internal.
  */
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import { FieldSet } from './field-set.ts';
 
-/** A manager's fields. */
+/** The fields of a manager. */
 export interface ManagedEntry {
   manager: string;
   operation: 'Apply' | 'Update';
@@ -26,13 +26,10 @@ export const identifier = (entry: Omit<ManagedEntry, 'time' | 'fields'>): string
     entry.subresource,
   ]);
 
-/**
- * What stored lists say, as they were written: objects are never mutated, so that a list means the
- * same for as long as it lives.
- */
+/** The decoded form of stored lists. Objects are never mutated, so that it stays valid. */
 const decoded = new WeakMap<object, Managers>();
 
-/** undefined for what is no list of managers. */
+/** undefined for an invalid list. */
 export function decodeManagers(managedFields: Json | undefined): Managers | undefined {
   if (!Array.isArray(managedFields)) return new Map();
   const known = decoded.get(managedFields);
@@ -74,8 +71,8 @@ function decode(managedFields: readonly Json[]): Managers | undefined {
 }
 
 /**
- * `[{}]` asks that nobody owns anything, and `[]` of a built-in kind: a custom object is read as if
- * it had no such list.
+ * `[{}]` removes all managers, and so does `[]` for a built-in kind; for a custom kind `[]` counts
+ * as a missing list.
  */
 export function isOwnershipReset(managedFields: Json | undefined, builtIn: boolean): boolean {
   if (!Array.isArray(managedFields)) return false;
@@ -84,7 +81,7 @@ export function isOwnershipReset(managedFields: Json | undefined, builtIn: boole
     : managedFields.length === 1 && sameJson(managedFields[0], {});
 }
 
-/** Who applied comes first, then by time and name. */
+/** Apply entries come first, then by time and name. */
 export function encodeManagers(managers: Managers): readonly JsonObject[] {
   const list = [...managers.values()].sort(compareEntries).map((entry) => ({
     ...(entry.manager === '' ? {} : { manager: entry.manager }),
@@ -111,7 +108,7 @@ function compareEntries(a: ManagedEntry, b: ManagedEntry): number {
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The same but for the times. */
+/** Compares entries without their times. */
 export function sameButTimes(a: Json | undefined, b: Json | undefined): boolean {
   const timeless = (list: Json | undefined): Json =>
     Array.isArray(list)
@@ -126,8 +123,8 @@ export function sameButTimes(a: Json | undefined, b: Json | undefined): boolean 
 const MOST_UPDATERS = 10;
 
 /**
- * Merges the oldest updaters of a version into one, `ancient-changes`, until there are no more than
- * ten.
+ * Merges the oldest Update entries of an API version into one, `ancient-changes`, until there are
+ * at most ten.
  */
 export function capUpdaters(managers: Managers): Managers {
   const updaters = [...managers]
@@ -171,7 +168,7 @@ export function capUpdaters(managers: Managers): Managers {
   return capped;
 }
 
-/** `"kubectl" using v1`, as conflicts name a manager. */
+/** A manager as in the message of a conflict: `"kubectl" using v1`. */
 export function managerText(entry: ManagedEntry): string {
   const name = JSON.stringify(entry.manager);
   const where =

@@ -1,14 +1,14 @@
 /**
- * Merges an applied configuration into an object: what it sets wins, lists by keys and sets keep
- * what it does not name, and the order is the object's where it can be and the configuration's
- * where they disagree. structured-merge-diff: typed/merge.go.
+ * Merges an applied configuration into an object: its values win, lists by keys and sets keep the
+ * items that it does not name, and items keep the object's order, except where the configuration's
+ * order contradicts it. structured-merge-diff: typed/merge.go.
  */
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
 
-/** undefined: nothing came out. */
+/** undefined: the result is empty. */
 export function merge(
   type: Atom,
   live: Json | undefined,
@@ -51,7 +51,7 @@ function mergeItems(
     const merged = merge(list.items(), mine, theirs);
     if (merged !== undefined) out.push(merged);
   };
-  /** The object's items; one that is there twice is not merged with. */
+  /** Only items that occur once in the object are merged. */
   const mineBy = new Map<string, Json>();
   for (const [at, value] of live.entries()) {
     const element = left[at] as string;

@@ -1,10 +1,12 @@
 /**
- * What a write does to the owners of fields, and what an apply makes of an object. The rules:
- * - who changes a field owns it, and nobody else does any longer; a field that is gone has no
- *   owner;
- * - who applies owns what it applies, together with others who applied or wrote the same value;
- *   another value is a conflict;
- * - what a manager applied before and does not apply now is removed, unless somebody else owns it.
+ * Field ownership: what a write changes in managedFields, and the object that results from an
+ * apply. The rules:
+ * - The manager that changes a field becomes its only owner; a removed field has no owner.
+ * - An applier owns the fields that it applies, together with the other managers of the same value;
+ *   another value is a conflict.
+ * - Fields that a manager applied before and does not apply now are removed, unless another manager
+ *   owns them.
+ *
  * apimachinery: pkg/util/managedfields/internal; structured-merge-diff: merge/update.go.
  */
 import { isObject, type Json, type JsonObject, sameJson, without } from '../json.ts';
@@ -21,13 +23,13 @@ import {
 import { merge } from './merge.ts';
 import { compare, fieldsOf, remove, typeError } from './typed.ts';
 
-/** Which fields a write through this path cannot change, so that nobody comes to own them by it. */
+/** Removes the fields that a write by this path cannot change, and so cannot own. */
 export type Filter = (fields: FieldSet) => FieldSet;
 
 export interface FieldWriter {
   manager: string;
   apiVersion: string;
-  /** The type of the object in that version; undefined: there is no such version. */
+  /** The type of the object in that API version; undefined: there is no such version. */
   typeIn: (apiVersion: string) => Atom | undefined;
   /** '' for the object itself. */
   subresource: string;
@@ -37,7 +39,7 @@ export interface FieldWriter {
 
 const path = (...names: string[]): PathElements => names.map(member);
 
-/** What the server fills in, or takes from the path: apimachinery stripmeta.go. */
+/** Fields that the server sets, or that come from the path: apimachinery stripmeta.go. */
 const STRIPPED = FieldSet.of([
   path('apiVersion'),
   path('kind'),
@@ -54,7 +56,7 @@ const STRIPPED = FieldSet.of([
   ].map((name) => path('metadata', name)),
 ]);
 
-/** All but these members of the object and what is below them. */
+/** Removes these members of the object and everything below them. */
 export const allBut = (...paths: PathElements[]): Filter => {
   const excluded = FieldSet.of(paths);
   return (fields) => fields.withoutTrees(excluded);
@@ -67,13 +69,13 @@ export const nothingBut =
 
 export const pathOf = path;
 
-/** The object without its managers, as it is compared. */
+/** The object without managedFields, for comparison. */
 const bare = (object: JsonObject): JsonObject => {
   const { metadata } = object;
   return isObject(metadata) ? { ...object, metadata: without(metadata, 'managedFields') } : object;
 };
 
-/** The owners after an update that made `next` of `live`. */
+/** The managers after an update from `live` to `next`. */
 export function ownUpdate(
   type: Atom,
   live: JsonObject,
@@ -98,8 +100,8 @@ export function ownUpdate(
 }
 
 /**
- * The object has a field that is not there in the version in which somebody wrote: a 500 to who
- * applies.
+ * The object has a field that does not exist in the API version of a manager's entry: an apply gets
+ * 500.
  */
 export class NotConvertible extends ApiError {
   constructor(what: string, why: string) {
@@ -107,7 +109,7 @@ export class NotConvertible extends ApiError {
   }
 }
 
-/** What the others keep, what conflicts, and what changed. */
+/** The remaining fields of the other managers, the conflicts, and the changes. */
 function settle(
   type: Atom,
   live: Json,
@@ -127,7 +129,7 @@ function settle(
       left.set(id, entry);
       continue;
     }
-    // Who wrote in a version that there is not, or not any more, is forgotten.
+    // Entries of an API version that does not exist are dropped.
     const entryType = typeIn(entry.apiVersion);
     if (entryType === undefined) continue;
     if (entry.apiVersion !== apiVersion) {
@@ -148,14 +150,14 @@ function requireConvertible(what: string, type: Atom | undefined, object: JsonOb
 }
 
 export interface ApplyOutcome {
-  /** undefined: the object is as it was. */
+  /** undefined: the object is unchanged. */
   object: JsonObject | undefined;
   managers: Managers;
 }
 
 /**
- * Applies a configuration. Throws a 409 for fields that others own with another value, unless
- * `force`.
+ * Applies a configuration. Throws a 409 for fields that other managers own with another value,
+ * unless `force` is set.
  */
 export function ownApply(
   type: Atom,
@@ -164,7 +166,7 @@ export function ownApply(
   managers: Managers,
   writer: FieldWriter,
   force: boolean,
-  /** Fields that are no conflict. */
+  /** Fields that never conflict. */
   allowed: FieldSet = FieldSet.empty,
 ): ApplyOutcome {
   const entry = {
@@ -195,7 +197,10 @@ export function ownApply(
   return { object: same ? undefined : next, managers: left };
 }
 
-/** Removes what was applied last and is not now, if nobody else owns it. */
+/**
+ * Removes fields that the manager applied last and does not apply now, if no other manager owns
+ * them.
+ */
 function prune(
   type: Atom,
   merged: JsonObject,
@@ -215,12 +220,12 @@ function prune(
   for (const { fields } of owners.values()) owned = owned.union(fields);
   pruned =
     remove(type, merged, all.difference(named(fieldsOf(type, pruned)).union(named(owned)))) ?? {};
-  // What nobody owned before stays: only what this manager had applied may go.
+  // Fields without an owner stay: only fields that this manager had applied are removed.
   const gone = all.difference(named(fieldsOf(type, pruned))).intersection(named(last));
   return (remove(type, merged, gone) ?? {}) as JsonObject;
 }
 
-/** 500 for a configuration that is not of its type, in the words of the real server. */
+/** Throws a 500, as the real server does, for a configuration that is not of its type. */
 export function requireTyped(type: Atom, config: JsonObject, what: string): void {
   const wrong = typeError(type, config);
   if (wrong !== undefined)

@@ -1,7 +1,7 @@
 /**
- * Typed values: which fields a value sets, what two values differ in, and a value without some
- * fields. Everything is told in sets of fields, so that it can be held against what managers own.
- * structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
+ * Typed values: the set of fields of a value, the difference of two values, and a value without
+ * some fields. Sets of fields are comparable with those of managers. structured-merge-diff:
+ * typed/tofieldset.go, compare.go, remove.go.
  */
 import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
@@ -9,7 +9,7 @@ import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
 import { Builder, type FieldSet, member, type PathElements, pathText } from './field-set.ts';
 
-/** What a value sets, to be owned by who applies it. */
+/** The fields of a value that its applier owns. */
 export function fieldsOf(type: Atom, value: Json): FieldSet {
   const builder = new Builder();
   collect(type, value, [], builder);
@@ -51,17 +51,16 @@ function collectItems(
   for (const element of elements) (seen.has(element) ? twice : seen).add(element);
   for (const [at, value] of items.entries()) {
     const element = elements[at] as string;
-    // An item that is there twice is owned as a whole.
+    // A duplicate item is owned as a whole.
     if (!twice.has(element)) collect(list.items(), value, [...path, element], into);
     into.insert([...path, element]);
   }
 }
 
 /**
- * What is wrong with a value of this type, as `.spec.x: expected string, got …`; undefined:
- * nothing.
+ * The error of a value of a wrong type, as `.spec.x: expected string, got …`; undefined: none.
  *
- * @param twice items may stand twice in a list by keys
+ * @param twice lists by keys may have duplicate items
  */
 export function typeError(
   type: Atom,
@@ -121,7 +120,7 @@ const goType = (value: Json): string => (typeof value === 'boolean' ? 'bool' : t
 const goValue = (value: Json): string =>
   typeof value === 'string' ? JSON.stringify(value) : goText(value);
 
-/** What differs between two values, each field in one set at most. */
+/** The differences of two values; each field is in one set at most. */
 export interface Comparison {
   added: FieldSet;
   modified: FieldSet;
@@ -165,7 +164,7 @@ function compareAt(
   else if (now === undefined) into.removed.insert(path);
 }
 
-/** true: the value was compared as one. */
+/** true: the value was compared atomically. */
 function compareAs(
   shape: ReturnType<typeof shapeOf>,
   type: Atom,
@@ -228,7 +227,7 @@ function compareItems(
   }
 }
 
-/** The items by their elements; those that have none are left out, as they cannot be owned. */
+/** The items by their elements, without items that have none and so cannot be owned. */
 export function byElement(list: ListType, items: readonly Json[]): Map<string, Json[]> {
   const found = new Map<string, Json[]>();
   for (const value of items) {
@@ -249,7 +248,7 @@ function tryElement(list: ListType, value: Json): string | undefined {
   }
 }
 
-/** The value without these fields; undefined: nothing is left of it. */
+/** The value without these fields; undefined if nothing remains. */
 export function remove(type: Atom, value: Json, fields: FieldSet): Json | undefined {
   const shape = shapeOf(type, value);
   if (shape === 'map') {
@@ -278,7 +277,6 @@ export function remove(type: Atom, value: Json, fields: FieldSet): Json | undefi
 
 function removeBelow(type: Atom | undefined, value: Json, fields: FieldSet): Json {
   if (type === undefined || fields.size === 0) return value;
-  // What nothing is left of is null, as the library the real server uses has it; the object that is
-  // stored has no nulls.
+  // An empty result is null, as in structured-merge-diff; a stored object has no nulls.
   return remove(type, value, fields) ?? null;
 }

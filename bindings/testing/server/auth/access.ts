@@ -1,6 +1,6 @@
 /**
- * Who may send a request: users, impersonation, and the authorizer that judges them. apiserver:
- * pkg/server/config.go DefaultBuildHandlerChain, whose order this keeps.
+ * Authentication, impersonation and authorization of a request. apiserver: pkg/server/config.go
+ * DefaultBuildHandlerChain, whose order this keeps.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { formatTime } from '../../../base/times.ts';
@@ -19,7 +19,7 @@ import { review } from './reviews.ts';
 import { Tokens } from './tokens.ts';
 import { impersonationOf, type ServerUser, Users } from './users.ts';
 
-/** Who may do what. */
+/** The authorization mode. */
 export type Authorization = 'AlwaysAllow' | 'RBAC';
 
 export interface AccessOptions {
@@ -29,7 +29,7 @@ export interface AccessOptions {
   wallTime: () => number;
 }
 
-/** Who sent a request, and what is asked before it writes. */
+/** The user of a request, and the check before it writes. */
 export interface Requester extends Pick<StoreWriteOptions, 'guard' | 'user'> {
   user: ServerUser;
 }
@@ -55,7 +55,7 @@ export class Access {
     this.#users.setTokens(tokens);
   }
 
-  /** Who sends the request, where that user may. Throws 400, 401 or 403. */
+  /** The user of an authorized request. Throws 400, 401 or 403. */
   admit(target: ApiTarget, headers: IncomingHttpHeaders): Requester {
     const sender = this.#users.authenticate(headers);
     const impersonation = impersonationOf(headers);

@@ -1,5 +1,5 @@
 /**
- * What a request wants to do, as an authorizer judges it. apiserver:
+ * The attributes of a request, by which an authorizer decides. apiserver:
  * pkg/endpoints/request/requestinfo.go.
  */
 import type { ResourcePath } from '../paths.ts';
@@ -16,7 +16,7 @@ export interface ResourceAttributes {
   readonly name: string;
 }
 
-/** A path that is no resource's. */
+/** A non-resource path. */
 export interface PathAttributes {
   readonly verb: string;
   readonly path: string;
@@ -61,7 +61,11 @@ export function attributesOf(
   };
 }
 
-/** 403 as the real server says it. @param reason why it was not allowed, where that is known */
+/**
+ * 403 with the real server's message.
+ *
+ * @param reason the authorizer's reason, '' if there is none
+ */
 export function forbidden(user: ServerUser, attributes: Attributes, reason = ''): ApiError {
   const who = `User ${JSON.stringify(user.name)} cannot ${attributes.verb}`;
   const more = reason === '' ? '' : `: ${reason}`;

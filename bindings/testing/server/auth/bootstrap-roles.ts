@@ -1,12 +1,12 @@
 /**
- * The ClusterRoles and bindings that a server with RBAC begins with, of those of kube-apiserver
- * that are for users: not those of its controllers and nodes.
+ * The default ClusterRoles and bindings of a server with RBAC: those of kube-apiserver that are for
+ * users, not those for its controllers and nodes.
  */
 import { apiVersionOf } from '../registry/kinds.ts';
 import { RBAC_GROUP } from './rbac.ts';
 import { ROLES } from './roles-table.ts';
 
-/** Whole objects, to be stored as they are. */
+/** Complete objects, to be stored unchanged. */
 export function bootstrapRoles(): object[] {
   const apiVersion = apiVersionOf({ group: RBAC_GROUP, version: 'v1' });
   return ROLES.trim()

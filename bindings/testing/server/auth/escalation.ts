@@ -1,5 +1,5 @@
 /**
- * Nobody grants what they may not do: writes of roles and bindings are refused that would.
+ * Refuses writes of roles and bindings that would grant permissions which the user does not have.
  * kubernetes: pkg/registry/rbac (policybased storage).
  */
 import { type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
@@ -9,7 +9,11 @@ import { ApiError, forbiddenObject, notFound } from '../status.ts';
 import { notCovered, type PolicyRule, RBAC_GROUP, type Rbac, rulesIn } from './rbac.ts';
 import { MASTERS, type ServerUser } from './users.ts';
 
-/** Throws 403. @param old the object before an update */
+/**
+ * Throws 403.
+ *
+ * @param old the object before an update
+ */
 export function requireGrantable(
   rbac: Rbac,
   user: ServerUser,

@@ -1,8 +1,7 @@
 /**
- * Whether a user may send a request as another one: by the verb `impersonate`, or by those that are
- * good for some users and some requests alone. apiserver:
- * pkg/endpoints/filters/impersonation/mode.go; a service account as the node that it runs on is not
- * known here.
+ * Whether a user may impersonate another one: by the verb `impersonate`, or by verbs for certain
+ * users and requests only. apiserver: pkg/endpoints/filters/impersonation/mode.go, without the
+ * impersonation of a service account by its node.
  */
 import { ApiError } from '../status.ts';
 import { type Attributes, forbidden, type ResourceAttributes } from './attributes.ts';
@@ -12,10 +11,17 @@ import { MASTERS, type ServerUser, serviceAccountOf } from './users.ts';
 const NODE = 'system:node:';
 const GROUP = 'authentication.k8s.io';
 
-/** Who was last allowed to by the old verb: it is asked first then, and its refusal is told. */
+/**
+ * Users who were last allowed by the verb `impersonate`: it is then checked first, and its error
+ * returned.
+ */
 const byOldVerb = new WeakMap<Authorizer, Set<string>>();
 
-/** @param request what is to be done as the other user. Throws 403. */
+/**
+ * Throws 403.
+ *
+ * @param request the request to authorize as the other user
+ */
 export function requireImpersonation(
   authorizer: Authorizer,
   sender: ServerUser,
@@ -67,7 +73,7 @@ function refusalOf(check: () => void): ApiError | undefined {
   }
 }
 
-/** Nodes and service accounts are asked for by their names alone. */
+/** The mode for nodes and service accounts considers only their names. */
 function modeFor({ name, uid, groups = [], extra }: ServerUser): string | undefined {
   const mode = name.startsWith(NODE)
     ? 'arbitrary-node'
@@ -78,7 +84,11 @@ function modeFor({ name, uid, groups = [], extra }: ServerUser): string | undefi
   return mode === 'user-info' || onlyName ? mode : undefined;
 }
 
-/** What is asked for each part of the user. @param group that of users, nodes and groups */
+/**
+ * The attributes to check for each part of the user.
+ *
+ * @param group the API group of users, nodes and groups
+ */
 function partsOf(
   { name, uid, groups = [], extra = {} }: ServerUser,
   verb: string,

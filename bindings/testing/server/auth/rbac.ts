@@ -1,9 +1,9 @@
 /**
- * Judges requests by the Roles, ClusterRoles and bindings that the server holds. kubernetes:
+ * Authorizes requests by the Roles, ClusterRoles and bindings on the server. kubernetes:
  * plugin/pkg/auth/authorizer/rbac, pkg/registry/rbac/validation.
  *
  * A ClusterRole with an `aggregationRule` also has the rules of the ClusterRoles that it selects,
- * from the moment they are there: in a cluster a controller copies them into it.
+ * immediately: in a cluster a controller copies them into it.
  */
 import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
@@ -17,7 +17,7 @@ export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
 const named = (plural: string): ResourceName => ({ group: RBAC_GROUP, version: 'v1', plural });
 
-/** A PolicyRule. */
+/** A PolicyRule of a Role or ClusterRole. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
@@ -28,14 +28,14 @@ export interface PolicyRule {
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Also which roles are not there that bindings name. */
+  /** The reason, or the missing roles to which bindings refer. */
   readonly reason: string;
 }
 
-/** Who decides about requests. */
+/** Decides whether a user may do something. */
 export interface Authorizer {
   decide(user: ServerUser, attributes: Attributes): Decision;
-  /** What the user may do in the namespace, and on paths. */
+  /** The user's rules in the namespace, and for non-resource paths. */
   rulesOf(user: ServerUser, namespace: string): readonly PolicyRule[];
 }
 
@@ -43,7 +43,7 @@ const ALLOWED: Decision = { allowed: true, reason: '' };
 const ANY = ['*'];
 const NONE: readonly string[] = [];
 
-/** Everybody may do everything. */
+/** Allows everything. */
 export const allowAll: Authorizer = {
   decide: () => ALLOWED,
   rulesOf: () => [
@@ -52,7 +52,7 @@ export const allowAll: Authorizer = {
   ],
 };
 
-/** A binding's role, as far as it is there. */
+/** The rules that a binding grants, or the error if its role is missing. */
 interface Granted {
   rules: readonly PolicyRule[];
   error: string;
@@ -84,7 +84,7 @@ export class Rbac implements Authorizer {
     return [...this.#granted(user, namespace)].flatMap(({ rules }) => rules);
   }
 
-  /** The rules of the role that a binding in this namespace refers to. */
+  /** The rules of the role to which a binding in this namespace refers. */
   rulesOfRole(ref: JsonObject, namespace: string): { rules: readonly PolicyRule[]; error: string } {
     const [kind, name] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
     const plural = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
@@ -95,7 +95,7 @@ export class Rbac implements Authorizer {
     return { rules: [], error };
   }
 
-  /** @param seen the roles that select it, which may select each other */
+  /** @param seen the roles that have selected this one, as roles may select each other */
   #rules(role: JsonObject, seen: readonly JsonObject[] = []): readonly PolicyRule[] {
     if (seen.includes(role)) return [];
     const own = rulesIn(role);
@@ -162,7 +162,7 @@ function subjectText(subject: JsonObject, namespace: string): string {
 const texts = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((each): each is string => typeof each === 'string') : [];
 
-/** The rules that a Role or a ClusterRole has itself. */
+/** The rules of a Role or ClusterRole, without aggregated ones. */
 export const rulesIn = (role: JsonObject): PolicyRule[] =>
   (Array.isArray(role.rules) ? role.rules.filter(isObject) : []).map((rule) => ({
     verbs: texts(rule.verbs),
@@ -175,7 +175,7 @@ export const rulesIn = (role: JsonObject): PolicyRule[] =>
 const has = (list: readonly string[], value: string): boolean =>
   list.includes('*') || list.includes(value);
 
-/** Whether one rule allows it. kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go. */
+/** Whether the rule allows the request. kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go. */
 export function allows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!has(rule.verbs, attributes.verb)) return false;
   if (isPath(attributes)) return rule.nonResourceURLs.some((url) => covers(url, attributes.path));
@@ -188,7 +188,7 @@ export function allows(rule: PolicyRule, attributes: Attributes): boolean {
   return isResource && (rule.resourceNames.length === 0 || rule.resourceNames.includes(name));
 }
 
-/** `*` stands for the rest of a path. */
+/** `*` at the end matches the rest of a path. */
 const covers = (url: string, path: string): boolean =>
   url === path || (url.endsWith('*') && path.startsWith(url.slice(0, -1)));
 
@@ -203,7 +203,7 @@ export function notCovered(
   return rules.flatMap(atoms).filter((atom) => !owner.some((rule) => coversAtom(rule, atom)));
 }
 
-/** A rule for each verb, group, resource and name. */
+/** Splits a rule into one for each verb, group, resource and name. */
 function atoms(rule: PolicyRule): PolicyRule[] {
   const made: PolicyRule[] = [];
   const empty = { apiGroups: NONE, resources: NONE, resourceNames: NONE, nonResourceURLs: NONE };

@@ -1,6 +1,6 @@
 /**
- * Reviews: questions about a token, about who asks, and about what a user may do. They are answered
- * and not stored. kubernetes: pkg/registry/authentication, pkg/registry/authorization.
+ * Reviews: TokenReviews, SelfSubjectReviews, and reviews of access and rules. They are answered and
+ * not stored. kubernetes: pkg/registry/authentication, pkg/registry/authorization.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
@@ -19,7 +19,7 @@ import type { Authorizer, PolicyRule } from './rbac.ts';
 import { AUDIENCE, type Tokens } from './tokens.ts';
 import type { ServerUser, Users } from './users.ts';
 
-/** Who answers a review. */
+/** Answers reviews. */
 export interface Reviewer {
   readonly user: ServerUser;
   readonly users: Users;
@@ -28,7 +28,7 @@ export interface Reviewer {
   readonly now: string;
 }
 
-/** @param object as it was sent, with its managers */
+/** @param object as it was sent, with its managedFields */
 export function review(kind: Kind, object: JsonObject, by: Reviewer): Written {
   const made = REVIEWS[kind.kind]?.(object, by);
   if (made === undefined) throw new TypeError(`no review: ${kind.kind}`);
@@ -62,7 +62,7 @@ function tokenReview(object: JsonObject, { users, tokens }: Reviewer): JsonObjec
   const asked = texts(spec.audiences);
   const wanted = asked.length > 0 ? asked : [AUDIENCE];
   const account = tokens.userOf(token, wanted);
-  // Other tokens are good for this server alone.
+  // Other tokens are for the audience of this server only.
   const known = account ?? (wanted.includes(AUDIENCE) ? users.ofToken(token) : undefined);
   const { metadata = {} } = object;
   if (known === undefined)
@@ -90,7 +90,7 @@ function userInfo({ name, uid, groups = [], extra = {} }: ServerUser): JsonObjec
   };
 }
 
-/** The user of whom a review asks. */
+/** The user of a SubjectAccessReview. */
 function subjectOf(object: JsonObject): ServerUser {
   const spec = objectAt(object, 'spec');
   return { name: stringAt(spec, 'user'), groups: texts(spec.groups) };
@@ -102,7 +102,7 @@ function accessReview(
   user: ServerUser,
   errors: readonly FieldError[],
 ): JsonObject {
-  // The real server names no kind in what it refuses here.
+  // The real server names no kind in this error.
   const subject = { group: 'authorization.k8s.io', what: '', name: '' };
   if (errors.length > 0) throw invalidObject(subject, errors);
   const { allowed, reason } = authorizer.decide(user, attributesIn(object));
@@ -195,7 +195,7 @@ function metadataErrors(object: JsonObject, ...allowed: string[]): FieldError[] 
   return [fieldInvalid('metadata', metadataOf(object), why)];
 }
 
-/** A question about one namespace. */
+/** Checks a LocalSubjectAccessReview, which is for one namespace. */
 function localErrors(object: JsonObject): FieldError[] {
   const { resourceAttributes, nonResourceAttributes: path } = objectAt(object, 'spec');
   const errors = [...attributeErrors(object), ...subjectErrors(object)];

@@ -1,6 +1,6 @@
 /**
- * Tokens of ServiceAccounts: made for a TokenRequest, and good for as long as they are not expired
- * and the account and the object that they are bound to are there. kubernetes:
+ * ServiceAccount tokens: created by a TokenRequest, and valid until they expire, or the account or
+ * the object to which they are bound is deleted. kubernetes:
  * pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount/claims.go.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
@@ -15,12 +15,12 @@ import type { Written } from '../registry/warnings.ts';
 import { badRequest, conflict, fieldInvalid, invalidObject, notFound } from '../status.ts';
 import { type ServerUser, serviceAccountGroups, serviceAccountName } from './users.ts';
 
-/** The issuer, and the audience of who names none. */
+/** The issuer, and the default audience. */
 export const AUDIENCE = 'https://kubernetes.default.svc';
-/** Seconds. */
+/** Lifetimes in seconds. */
 const [SHORTEST, LONGEST, DEFAULT] = [600, 2 ** 32, 3600];
 
-/** An object that a token is good for as long as it is there. */
+/** An object to which a token is bound: the token is valid while the object exists. */
 interface Bound {
   plural: string;
   namespace: string;
@@ -121,7 +121,7 @@ export class Tokens {
     return { code: 201, json: JSON.stringify(answer) };
   }
 
-  /** The user whom the token stands for; undefined: it is no token of this server, or over. */
+  /** The user of a token; undefined: it is not valid. */
   userOf(token: string, audiences: readonly string[] = [AUDIENCE]): ServerUser | undefined {
     const issued = this.#issued.get(token);
     if (issued === undefined || issued.expires <= this.#wallTime()) return undefined;
@@ -144,7 +144,7 @@ export class Tokens {
     };
   }
 
-  /** Those of a token that is good which are asked for. */
+  /** Those of the requested audiences that a valid token has. */
   audiencesOf(token: string, asked: readonly string[]): string[] {
     const { audiences = [] } = this.#issued.get(token) ?? {};
     return audiences.filter((audience) => asked.includes(audience));
@@ -155,7 +155,7 @@ export class Tokens {
     return stored !== undefined && stringAt(metadataOf(stored.object), 'uid') === uid;
   }
 
-  /** The objects that the token is bound to: that of the request, and the node of a Pod. */
+  /** The objects to which the token is bound: the requested one, and the node of a Pod. */
   #bound(namespace: string, account: string, ref: unknown): Bound[] {
     if (!isObject(ref)) return [];
     const kind = stringAt(ref, 'kind');
@@ -217,7 +217,7 @@ export class Tokens {
     return `${text}.${signature.toString('base64url')}`;
   }
 
-  /** Made when the first token is: a server that makes none starts without it. */
+  /** Made with the first token, as key generation would slow the start. */
   #signingKey(): { id: string; secret: KeyObject } {
     if (this.#key === undefined) {
       const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -229,7 +229,7 @@ export class Tokens {
   }
 }
 
-/** The fields of what is asked are the client's, with the default of how long. */
+/** The fields of the TokenRequest, with the default lifetime. */
 function withDefaults(body: JsonObject): JsonObject {
   const spec = objectAt(body, 'spec');
   return { ...body, spec: { ...spec, expirationSeconds: spec.expirationSeconds ?? DEFAULT } };

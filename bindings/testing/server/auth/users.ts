@@ -1,5 +1,5 @@
 /**
- * Who sends a request: by the token that it carries and by its impersonation headers. apiserver:
+ * Authentication: the user of a request, by its token and its impersonation headers. apiserver:
  * pkg/authentication, pkg/endpoints/filters/impersonation.
  */
 import type { IncomingHttpHeaders } from 'node:http';
@@ -10,7 +10,7 @@ import { badRequest, genericStatus } from '../status.ts';
 export interface ServerUser {
   readonly name: string;
   readonly uid?: string | undefined;
-  /** Beside `system:authenticated`, in which everybody is who is known. */
+  /** In addition to `system:authenticated`, the group of every authenticated user. */
   readonly groups?: readonly string[] | undefined;
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
 }
@@ -20,10 +20,12 @@ const AUTHENTICATED = 'system:authenticated';
 const UNAUTHENTICATED = 'system:unauthenticated';
 const ANONYMOUS = 'system:anonymous';
 
-/** Everybody, where no users are configured. */
+/** The user of every request, if no users are configured. */
 const ADMIN: ServerUser = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
 
-/** `system:serviceaccount:<namespace>:<name>`; undefined for other users. */
+/**
+ * The namespace and name of `system:serviceaccount:<namespace>:<name>`; undefined for other users.
+ */
 export function serviceAccountOf(
   userName: string,
 ): { namespace: string; name: string } | undefined {
@@ -39,7 +41,7 @@ export const serviceAccountGroups = (namespace: string): string[] => [
   `system:serviceaccounts:${namespace}`,
 ];
 
-/** The user whom a token of a ServiceAccount stands for; undefined: it is none, or not valid. */
+/** The user of a ServiceAccount token; undefined: it is not one, or not valid. */
 export type TokenLookup = (token: string) => ServerUser | undefined;
 
 export class Users {
@@ -48,7 +50,7 @@ export class Users {
   readonly #anonymous: boolean;
   #tokens: ReadonlySet<string> | undefined;
 
-  /** @param anonymous who has no token is `system:anonymous`, where users are configured */
+  /** @param anonymous if users are configured, a request without a token is `system:anonymous` */
   constructor(
     users: Readonly<Record<string, ServerUser>> | undefined,
     serviceAccount: TokenLookup,
@@ -59,12 +61,12 @@ export class Users {
     this.#anonymous = anonymous;
   }
 
-  /** From now on these tokens are an administrator's, and others no longer anybody's. */
+  /** Makes these the administrator's tokens; earlier ones become invalid. */
   setTokens(tokens: readonly string[] | undefined): void {
     this.#tokens = tokens === undefined ? undefined : new Set(tokens);
   }
 
-  /** The user of a token; undefined: nobody's. */
+  /** The user of a token; undefined if it is unknown. */
   ofToken(token: string): ServerUser | undefined {
     const known = this.#users?.get(token) ?? this.#serviceAccount(token);
     if (known !== undefined) return withGroup(known, AUTHENTICATED);
@@ -87,16 +89,16 @@ function withGroup(user: ServerUser, group: string): ServerUser {
   return groups.includes(group) ? user : { ...user, groups: [...groups, group] };
 }
 
-/** What the impersonation headers of a request ask for. */
+/** The impersonation that the headers of a request ask for. */
 export interface Impersonation {
-  /** As it is named, before groups that come by themselves. */
+  /** The requested user, before default groups are added. */
   readonly asked: ServerUser;
   readonly user: ServerUser;
 }
 
 const EXTRA = 'impersonate-extra-';
 
-/** @returns undefined where nobody is impersonated. Throws 400. */
+/** @returns undefined without impersonation. Throws 400. */
 export function impersonationOf(headers: IncomingHttpHeaders): Impersonation | undefined {
   const name = textOf(headers['impersonate-user']);
   const uid = textOf(headers['impersonate-uid']);
@@ -130,7 +132,7 @@ export function impersonationOf(headers: IncomingHttpHeaders): Impersonation | u
 const textOf = (value: string | readonly string[] | undefined): string =>
   typeof value === 'string' ? value : (value?.[0] ?? '');
 
-/** A header that stands several times: Node joins its values. */
+/** The values of a repeated header, which Node joins. */
 const listOf = (value: string | readonly string[] | undefined): string[] =>
   (typeof value === 'string' ? value.split(', ') : [...(value ?? [])]).filter(
     (each) => each !== '',
@@ -144,7 +146,7 @@ function decode(key: string): string {
   }
 }
 
-/** The headers by which requests are sent as another user; those of a group are joined. */
+/** The impersonation headers of a user; group headers are joined. */
 export function headersAs(user: string | ServerUser): Record<string, string> {
   const { name, uid, groups = [], extra = {} } = typeof user === 'string' ? { name: user } : user;
   return {
@@ -160,7 +162,11 @@ export function headersAs(user: string | ServerUser): Record<string, string> {
   };
 }
 
-/** Throws CapstanError INVALID_ARGUMENT. @param what how the value is called in the message */
+/**
+ * Throws CapstanError INVALID_ARGUMENT.
+ *
+ * @param what names the value in the message
+ */
 export function requireUser(what: string, user: unknown): void {
   if (typeof user === 'string' && user !== '') return;
   requireObject(what, user);

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a CustomResourceDefinition. The real server looks at its unversioned form, in
- * which what all versions have in common stands in the spec: hence the paths such as
+ * Validates a CustomResourceDefinition. The real server validates its internal form, in which
+ * members that all versions share are in the spec: hence paths such as
  * `spec.validation.openAPIV3Schema`. apiextensions-apiserver:
  * pkg/apis/apiextensions/validation/validation.go, v1/conversion.go.
  */
@@ -20,11 +20,11 @@ import {
 import { schemaErrors } from './schema-check.ts';
 import { selectableErrors } from './selectable.ts';
 
-/** What a version says, and what the spec says where all versions say the same. */
+/** Members of versions that are in the internal spec if all versions have the same. */
 const COMMON = ['subresources', 'schema', 'additionalPrinterColumns', 'selectableFields'] as const;
 type Common = (typeof COMMON)[number];
 
-/** The members that stand in the spec and no longer in the versions. */
+/** The members that move from the versions into the internal spec. */
 function commonOf(versions: readonly JsonObject[]): Partial<Record<Common, Json>> {
   const [first] = versions;
   if (first === undefined) return {};
@@ -37,7 +37,7 @@ function commonOf(versions: readonly JsonObject[]): Partial<Record<Common, Json>
   );
 }
 
-/** @param old before the update; undefined: it is created */
+/** @param old before the update; undefined: it is a create */
 export function validateDefinition(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
   const spec = objectAt(crd, 'spec');
   const was = old === undefined ? undefined : objectAt(old, 'spec');
@@ -157,7 +157,7 @@ function versionErrors(
     const why = 'must have exactly one version marked as storage version';
     errors.push(fieldInvalid('spec.versions', versions, why));
   }
-  // The first version stands in the spec as well.
+  // The first version is in the internal spec as well.
   const [first = ''] = names;
   if (first !== '' && label1035(first).length > 0)
     errors.push(fieldInvalid('spec.version', first, label1035(first).join(',')));
@@ -170,7 +170,7 @@ const commonErrors = (
   lenient: SchemaLeniency,
 ): FieldError[] => partErrors(common, 'spec', 'validation', hasStatus, lenient);
 
-/** Schema, subresources, columns and selectable fields, of a version or of all. */
+/** Validates schema, subresources, columns and selectable fields, of a version or of the spec. */
 function partErrors(
   part: Partial<Record<string, Json>>,
   path: string,
@@ -210,7 +210,7 @@ function deprecationErrors(version: JsonObject, field: string): FieldError[] {
   return wrong.map((why) => fieldInvalid(field, warning, why));
 }
 
-/** Of the names that are asked for, and of those that were accepted. */
+/** Validates the requested or the accepted names. */
 function namesErrors(names: JsonObject, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const check = (name: string, field: string, mixed = false): void => {

@@ -1,5 +1,5 @@
 /**
- * How a CustomResourceDefinition converts its versions: by a webhook, or not at all.
+ * Validates the conversion of a CustomResourceDefinition: None or a webhook.
  * apiextensions-apiserver: pkg/apis/apiextensions/validation; apiserver: pkg/util/webhook.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';

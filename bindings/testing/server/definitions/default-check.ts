@@ -1,5 +1,5 @@
 /**
- * Whether the defaults in a schema are as the schema says, and know no other fields.
+ * Validates the defaults in a schema: they must be valid by the schema and have no unknown fields.
  * apiextensions-apiserver: pkg/apiserver/schema/defaulting/validation.go.
  */
 import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
@@ -9,7 +9,9 @@ import { isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid } from '../status.ts';
 
-/** @param unpruned defaults may have fields that the schema does not know, as they had before */
+/**
+ * @param unpruned defaults may have unknown fields, as the definition had them before the update
+ */
 export const defaultErrors = (schema: Schema, path: string, unpruned: boolean): FieldError[] =>
   walk({ ...schema, 'x-kubernetes-embedded-resource': true }, path, {
     unpruned,
@@ -18,7 +20,9 @@ export const defaultErrors = (schema: Schema, path: string, unpruned: boolean): 
 
 interface Walk {
   unpruned: boolean;
-  /** Within apiVersion, kind and metadata: the resource that has the value there. */
+  /**
+   * Within apiVersion, kind and metadata: makes the embedded resource that has the value there.
+   */
   around: ((value: Json) => JsonObject) | undefined;
 }
 

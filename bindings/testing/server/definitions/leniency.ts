@@ -1,6 +1,6 @@
 /**
- * What an update of a CustomResourceDefinition is not held to, as it was so before: rules that came
- * to Kubernetes later than definitions that break them. apiextensions-apiserver:
+ * The rules from which an update of a CustomResourceDefinition is exempt, as the old one violated
+ * them: rules that are newer than existing definitions. apiextensions-apiserver:
  * pkg/apis/apiextensions/validation (validationOptions).
  */
 import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
@@ -9,18 +9,18 @@ import { isEmbedded, type Schema } from '../schema/structural.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
 
 export interface SchemaLeniency {
-  /** Versions without a schema. */
+  /** Versions may have no schema. */
   noSchema: boolean;
   types: boolean;
   structural: boolean;
   unprunedDefaults: boolean;
   sets: boolean;
   mapKeys: boolean;
-  /** Certificates that are none, until the definition is established. */
+  /** The caBundle may be invalid until the definition is established. */
   caBundle: boolean;
-  /** Reviews of a version that nobody knows. */
+  /** All conversionReviewVersions may be unknown. */
   reviewVersions: boolean;
-  /** Rules in CEL that were there before. */
+  /** Rules in CEL of the old definition. */
   rules: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ export const schemasOf = (spec: JsonObject): Schema[] =>
     return isObject(openAPIV3Schema) ? [openAPIV3Schema] : [];
   });
 
-/** The schemas that stand in a schema. */
+/** The direct subschemas. */
 export function below(schema: Schema): Schema[] {
   const single = ['items', 'not', 'additionalProperties', 'additionalItems'].map(
     (name) => schema[name],
@@ -55,7 +55,7 @@ export function below(schema: Schema): Schema[] {
   return [...single, ...lists, ...maps].filter(isObject);
 }
 
-/** Whether the schema or one in it is so. */
+/** Whether the schema, or one below it, satisfies the predicate. */
 export const has = (schema: Schema, is: (schema: Schema) => boolean): boolean =>
   is(schema) || below(schema).some((each) => has(each, is));
 
@@ -64,7 +64,7 @@ export const hasDefaults = (schema: Schema): boolean =>
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
-/** @param was the spec before the update; undefined: it is created */
+/** @param was the spec before the update; undefined: it is a create */
 export function leniencyOf(spec: JsonObject, was: JsonObject | undefined): SchemaLeniency {
   const schemas = was === undefined ? [] : schemasOf(was);
   const some = (is: (schema: Schema) => boolean): boolean => schemas.some((each) => has(each, is));
@@ -99,7 +99,7 @@ export function leniencyOf(spec: JsonObject, was: JsonObject | undefined): Schem
   };
 }
 
-/** The member of a set's items that must say that they are one value. */
+/** The member by which the items of a set should be atomic, and are not. */
 export function setItemProblem(schema: Schema): string | undefined {
   const { items } = schema;
   if (schema['x-kubernetes-list-type'] !== 'set' || !isObject(items)) return undefined;

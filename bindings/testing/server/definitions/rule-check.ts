@@ -1,5 +1,5 @@
 /**
- * The form of rules in CEL (`x-kubernetes-validations`), whatever they say.
+ * Validates the form of `x-kubernetes-validations`, without compiling the rules.
  * apiextensions-apiserver: pkg/apis/apiextensions/validation.
  */
 import { isObject, type JsonObject, stringAt } from '../json.ts';

@@ -1,13 +1,13 @@
 /**
- * What is wrong with the rules in CEL of a definition: whether they compile, and whether what they
- * compare with is known. apiextensions-apiserver: pkg/apis/apiextensions/validation.
+ * Validates the rules in CEL of a definition: they must compile, and `oldSelf` needs a value that
+ * can be correlated. apiextensions-apiserver: pkg/apis/apiextensions/validation.
  */
 import { isObject, objectAt } from '../json.ts';
 import { compileRules } from '../rules/compile.ts';
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid } from '../status.ts';
 
-/** @param lost the schema whose values are not known to be the same after an update */
+/** @param lost the schema below which old and new values cannot be correlated */
 export function ruleDefinitionErrors(
   schema: Schema,
   path: string,

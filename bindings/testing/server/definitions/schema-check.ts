@@ -1,7 +1,7 @@
 /**
- * What is wrong with the schema of a CustomResourceDefinition: the rules of OpenAPI as Kubernetes
- * takes it, then those of structural schemas and of defaults. apiextensions-apiserver:
- * pkg/apis/apiextensions/validation (ValidateCustomResourceDefinitionOpenAPISchema).
+ * Validates the schema of a CustomResourceDefinition: Kubernetes' subset of OpenAPI, then
+ * structural schemas and defaults. apiextensions-apiserver: pkg/apis/apiextensions/validation
+ * (ValidateCustomResourceDefinitionOpenAPISchema).
  */
 import { isObject, type Json, objectAt } from '../json.ts';
 import { isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
@@ -18,17 +18,17 @@ import { ruleShapeErrors } from './rule-check.ts';
 import { ruleDefinitionErrors } from './rule-errors.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
 
-/** Where a schema lies. */
+/** The place of a schema in the definition. */
 interface Place {
   path: string;
   isRoot: boolean;
-  /** Why there cannot be a default. */
+  /** The reason why a default is forbidden here. */
   noDefault?: string;
   insideMetadata: boolean;
   lenient: SchemaLeniency;
 }
 
-/** @param hasStatus there is a status subresource, whose schema must be found in this one */
+/** @param hasStatus the status subresource is enabled, which restricts the root of the schema */
 export function schemaErrors(
   schema: Schema,
   path: string,
@@ -49,7 +49,7 @@ export function schemaErrors(
   }
   const place = { path, isRoot: true, insideMetadata: false, lenient };
   errors.push(...openApiErrors(schema, place));
-  // A schema that is wrong has no types for rules.
+  // Rules are compiled only for a valid schema, which has types.
   if (errors.length === 0) errors.push(...ruleDefinitionErrors(schema, path, true, undefined));
   if (errors.length === 0 && problem !== undefined) errors.push(fieldInvalid(path, '', problem));
   return errors;
@@ -61,7 +61,7 @@ const AT_ROOT = new Set([
   ...['uniqueItems', 'multipleOf', 'required', 'items', 'properties', 'externalDocs', 'example'],
   ...['x-kubernetes-preserve-unknown-fields', 'x-kubernetes-validations'],
 ]);
-/** What Go looks at ahead of the type. */
+/** Members that Go validates before the type. */
 const BEFORE_TYPE = ['id', '$schema', '$ref'];
 
 function rootErrors(schema: Schema, path: string): FieldError[] {
@@ -135,7 +135,7 @@ function standardErrors(
 
 const METADATA = ['metadata', 'kind', 'apiVersion'];
 
-/** Of the schemas in a schema. */
+/** Validates the subschemas. */
 function belowErrors(schema: Schema, place: Place): FieldError[] {
   const errors: FieldError[] = [];
   const { path, insideMetadata } = place;
@@ -245,7 +245,7 @@ function mapListErrors(schema: Schema, keys: readonly Json[], path: string): Fie
   return errors;
 }
 
-/** Keys are there, and neither they nor items are null. */
+/** List keys must be properties, and neither they nor the items may be nullable. */
 function keyErrors(schema: Schema, keys: readonly Json[], path: string): FieldError[] {
   const listType = schema[LIST];
   const items = schemaAt(schema, 'items');

@@ -1,6 +1,6 @@
 /**
- * The fields of a custom resource that a selector may name, and paths within a schema.
- * apiextensions-apiserver: pkg/apiserver/schema/cel/validation.go (ValidFieldPath).
+ * The selectable fields of a custom resource, and field paths in a schema. apiextensions-apiserver:
+ * pkg/apiserver/schema/cel/validation.go (ValidFieldPath).
  */
 import { isObject, type JsonObject, stringAt } from '../json.ts';
 import { additional, isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
@@ -13,7 +13,7 @@ export interface FieldPath {
   schema: Schema | undefined;
 }
 
-/** The path `.spec.list[0]['x']` in a schema; a text says what is wrong with it. */
+/** Resolves the path `.spec.list[0]['x']` in a schema. A string is the error. */
 export function fieldPath(path: string, root: Schema, lists: boolean): FieldPath | string {
   const parts = [...path.matchAll(/\.([^.[\]]*)|\[(?:(\d+)|'((?:[^'\\]|\\.)*)')\]|([\s\S])/g)];
   let schema: Schema | undefined = root;

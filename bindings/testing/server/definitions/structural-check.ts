@@ -1,6 +1,6 @@
 /**
- * The rules of structural schemas: every field has one type, outside of allOf, anyOf, oneOf and
- * not. apiextensions-apiserver: pkg/apiserver/schema/validation.go, complete.go, convert.go.
+ * Validates that a schema is structural: every field has one type, outside of allOf, anyOf, oneOf
+ * and not. apiextensions-apiserver: pkg/apiserver/schema/validation.go, complete.go, convert.go.
  */
 import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
 import {
@@ -26,7 +26,7 @@ const isSet = (value: Json | undefined): boolean =>
   value !== false &&
   !(typeof value === 'object' && Object.keys(value).length === 0);
 
-/** What a structural schema cannot have at all; undefined: nothing. */
+/** The error of a member that no structural schema can have; undefined: none. */
 export function unsupported(schema: Schema): string | undefined {
   for (const member of [
     'id',
@@ -129,7 +129,8 @@ function invariants(schema: Schema, level: Level, path: string): FieldError[] {
 }
 
 /**
- * Of a resource apiVersion and kind are strings; of metadata at the root only names are restricted.
+ * apiVersion and kind must be strings; of metadata at the root only name and generateName may be
+ * restricted.
  */
 function metadataRules(
   properties: JsonObject,
@@ -163,7 +164,7 @@ function metadataRules(
   return errors;
 }
 
-/** @param skipAnyOf @param skipAllOf where they say that a value is a whole number or a string */
+/** @param skipAnyOf @param skipAllOf ignore those of an int-or-string */
 function valueErrors(
   schema: Schema,
   path: string,
@@ -187,7 +188,10 @@ function valueErrors(
   return errors;
 }
 
-/** What RE2 takes, nearly: JavaScript's patterns less references and what looks around. */
+/**
+ * Whether RE2 would compile the pattern, nearly: JavaScript's syntax without back-references and
+ * look-around.
+ */
 export function isPattern(pattern: string): boolean {
   if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(pattern.replaceAll('\\\\', ''))) return false;
   const plain = pattern
@@ -219,7 +223,7 @@ const FALSE = [
 ];
 const UNDEFINED = ['default', 'x-kubernetes-list-type', 'x-kubernetes-map-type'];
 
-/** What stands within allOf, anyOf, oneOf and not only restricts values. */
+/** Schemas in allOf, anyOf, oneOf and not may only restrict values. */
 function nestedErrors(schema: Schema, path: string, skipAnyOf: boolean): FieldError[] {
   const errors = valueErrors(schema, path, skipAnyOf, false);
   const items = schemaAt(schema, 'items');
@@ -247,7 +251,10 @@ function nestedErrors(schema: Schema, path: string, skipAnyOf: boolean): FieldEr
   return errors;
 }
 
-/** Whether all that is restricted within allOf, anyOf, oneOf and not is there outside of them. */
+/**
+ * Requires that fields restricted in allOf, anyOf, oneOf and not are also specified outside of
+ * them.
+ */
 function completeness(value: Schema, schema: Schema, path: string, from: string): FieldError[] {
   const nested: [Schema, string][] = ['allOf', 'anyOf', 'oneOf'].flatMap((member) =>
     listOf(value, member).map((each, at): [Schema, string] => [each, `${from}.${member}[${at}]`]),

@@ -1,6 +1,6 @@
 /**
- * /openapi/v2 and /openapi/v3: which document is asked for, in which form, and whether the client
- * has it already. kube-openapi: pkg/handler and pkg/handler3.
+ * Answers /openapi/v2 and /openapi/v3: chooses the document and its form, and sends 304 if the
+ * client has it. kube-openapi: pkg/handler and pkg/handler3.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Headers } from '../output.ts';
@@ -14,7 +14,7 @@ export interface OpenApiAnswer {
 }
 
 const JSON_TYPES = ['application/json', 'application/*', '*/*'];
-/** The answers without a body have no type. */
+/** Answers without a body have no Content-Type. */
 const empty = (code: number, headers: Headers = {}): OpenApiAnswer => ({
   code,
   type: '',
@@ -22,11 +22,11 @@ const empty = (code: number, headers: Headers = {}): OpenApiAnswer => ({
   headers,
 });
 
-/** A year, as long as a text under its own hash is good for. */
+/** One year: a document whose URL has its hash never changes. */
 const EXPIRES_MS = 365 * 24 * 60 * 60 * 1000;
 
 /**
- * The answer; undefined where there is no such path.
+ * Returns undefined for an unknown path.
  *
  * @param path what follows `/openapi/`
  * @param now milliseconds since 1970

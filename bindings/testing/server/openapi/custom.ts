@@ -1,6 +1,6 @@
 /**
- * What OpenAPI says of custom kinds: the pattern with other names, and the schema of their
- * definition. apiextensions-apiserver: pkg/controller/openapi/builder and v2.
+ * The OpenAPI of custom kinds: the pattern with other names, and the schema of the definition.
+ * apiextensions-apiserver: pkg/controller/openapi/builder and v2.
  */
 import { isObject, type Json, type JsonObject, objectAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
@@ -14,7 +14,7 @@ import {
 } from '../schema/structural.ts';
 import { CLUSTER, NAMESPACED, renamed, schemaName } from './pattern.ts';
 
-/** A document or a part of one, as far as it is put together here. */
+/** A document or a part of one, as far as it is built here. */
 export interface Parts {
   paths: JsonObject;
   /** `components.schemas` of version 3, `definitions` of version 2. */
@@ -26,7 +26,7 @@ const SCALES = ['Scale', 'ScaleSpec', 'ScaleStatus'].map((kind) =>
 );
 
 /**
- * The part of one kind.
+ * The part for one kind.
  *
  * @param pattern the text of the pattern's part
  */
@@ -69,7 +69,7 @@ const selectableFields = ({ selectable = [] }: Kind): JsonObject =>
 
 const GVK = 'x-kubernetes-group-version-kind';
 
-/** A kind without a definition is one that keeps what it does not know. */
+/** The schema of a kind without a definition: unknown fields are preserved. */
 const UNDEFINED: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
 function rootSchema(kind: Kind, pattern: JsonObject, v2: boolean): JsonObject {
@@ -90,7 +90,7 @@ function rootSchema(kind: Kind, pattern: JsonObject, v2: boolean): JsonObject {
 }
 
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }];
-/** What version 2 has no words for. */
+/** Members that OpenAPI v2 does not have. */
 const NOT_IN_V2 = ['allOf', 'oneOf', 'anyOf', 'not', 'nullable', 'default'];
 
 const EMBEDDED = {
@@ -106,12 +106,12 @@ const EMBEDDED = {
   },
 };
 
-/** @param metadata what stands for ObjectMeta in this version */
+/** @param metadata the schema of ObjectMeta in this version */
 function schemaFor(schema: Schema, v2: boolean, metadata: Json): JsonObject {
   let made: JsonObject = v2 ? without(schema, ...NOT_IN_V2) : schema;
   if (isIntOrString(schema))
     made = v2 ? without(made, 'type') : { anyOf: INT_OR_STRING, ...without(made, 'type') };
-  // Clients of version 2 take what has properties, items or a type for closed.
+  // Clients of v2 take a schema with properties, items or a type for closed.
   const open = v2 && (schema.nullable === true || keepsUnknown(schema));
   if (open) {
     const closes = schema.nullable === true || ['object', 'array'].includes(String(schema.type));
@@ -156,5 +156,5 @@ const each = (schemas: JsonObject, v2: boolean, metadata: Json): JsonObject =>
 const some = (name: string, list: readonly Json[]): JsonObject =>
   list.length === 0 ? {} : { [name]: list };
 
-/** The names of the documents of version 3 that describe custom kinds. */
+/** The name of the v3 document that describes the kind. */
 export const documentName = (kind: Kind): string => `apis/${apiVersionOf(kind)}`;

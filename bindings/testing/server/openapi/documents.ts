@@ -1,7 +1,7 @@
 /**
- * The OpenAPI documents of one server: those of Kubernetes' own kinds as a real kube-apiserver
- * wrote them, from an archive that is unpacked at the first request of the process, and those of
- * its custom kinds, made when they are asked for and kept until a definition changes.
+ * The OpenAPI documents of a server: those of built-in kinds come from an archive of a real
+ * kube-apiserver, unpacked by the first request of the process; those of custom kinds are made on
+ * request and kept until a definition changes.
  */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync } from 'node:zlib';
@@ -11,7 +11,7 @@ import { documentName, type Parts, partOf } from './custom.ts';
 
 export interface Document {
   text: string;
-  /** What names this very text. */
+  /** The hash of the text. */
   hash: string;
 }
 
@@ -43,7 +43,7 @@ async function unpack(): Promise<Archive> {
   );
 }
 
-/** The documents at one time. */
+/** The documents for one state of the kinds. */
 interface State {
   kinds: readonly Kind[];
   /** By what follows `/openapi/v3/`. */
@@ -59,7 +59,7 @@ export class Documents {
     this.#kinds = kinds;
   }
 
-  /** The list of the documents of version 3, as text. */
+  /** The index of the v3 documents, as text. */
   async index(): Promise<string> {
     const { v3 } = await this.#current();
     const paths = [...v3].map(([name, document]) => [
@@ -83,7 +83,7 @@ export class Documents {
     const known = await archive;
     const kinds = this.#kinds.all().filter((kind) => !kind.builtIn && kind.known);
     const had = this.#state;
-    // A kind of which something changes is another object.
+    // A changed kind is a new object.
     if (had?.kinds.length === kinds.length && kinds.every((kind, at) => kind === had.kinds[at]))
       return had;
     this.#state = stateOf(known, kinds);

@@ -1,6 +1,6 @@
 /**
- * The two custom kinds whose OpenAPI, as a real kube-apiserver wrote it, is the pattern for all
- * other custom kinds: every name in it is replaced.
+ * Two custom kinds whose OpenAPI from a real kube-apiserver is the pattern for all custom kinds:
+ * every name in it is replaced.
  */
 import type { Kind } from '../registry/kinds.ts';
 
@@ -23,7 +23,7 @@ interface Named {
   listKind: string;
 }
 
-/** The name of a type's schema without the type: `com.example.v1`. */
+/** The prefix of a type's schema: `com.example.v1`. */
 const prefixOf = ({ group, version }: { group: string; version: string }): string =>
   `${group.split('.').reverse().join('.')}.${version}`;
 
@@ -34,7 +34,7 @@ const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slic
 const title = (group: string): string => group.split(/[.-]/).map(upper).join('');
 const lower = (word: string): string => word.charAt(0).toLowerCase() + word.slice(1);
 
-/** All that names a kind in the texts, the longer before what they begin with. */
+/** The names of a kind in the texts; each comes before its own prefixes. */
 const namesOf = (of: Named): string[] => [
   of.listKind,
   of.kind,
@@ -46,7 +46,7 @@ const namesOf = (of: Named): string[] => [
   of.version,
 ];
 
-/** The text about a pattern's kind as one about another kind. */
+/** Replaces the names of a pattern's kind by those of another kind. */
 export function renamed(text: string, pattern: Pattern, kind: Kind): string {
   const from = {
     ...pattern,

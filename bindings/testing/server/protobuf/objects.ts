@@ -1,23 +1,22 @@
 /**
- * Objects in protobuf, as client-go's typed clients send built-in kinds, read into the JSON that
- * they would be otherwise: by the numbers in the table of types. apimachinery:
- * pkg/runtime/serializer/protobuf.
+ * Decodes objects in protobuf, which client-go's typed clients send for built-in kinds, to JSON, by
+ * the field numbers in the table of types. apimachinery: pkg/runtime/serializer/protobuf.
  */
 import { type Json, type JsonObject, readJson, writeJson } from '../json.ts';
 import { builtInTypeName, numberedMembers } from '../schema/built-in.ts';
 import { fieldsIn, type WireValue } from './wire.ts';
 
-/** `k8s` and a zero: what stands before every object. */
+/** The prefix of every object: `k8s` and a zero. */
 const PREFIX = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
-/** A member, or the members of a struct that Go embeds. */
+/** A member, or the members of an embedded struct. */
 type Numbered = Map<number, { label: string; code: string } | Numbered>;
 
 const numbered = new Map<string, Numbered>();
 
 /**
- * The text of the object as JSON. Throws an Error in the real server's words for what is none. Of a
- * kind that is not known it has apiVersion and kind alone.
+ * The object as JSON text; of an unknown kind only apiVersion and kind. Throws an Error with the
+ * real server's message for an invalid body.
  */
 export function jsonOfProtobuf(body: Buffer): string {
   if (body.length === 0) throw new Error('empty data');
@@ -32,10 +31,10 @@ export function jsonOfProtobuf(body: Buffer): string {
   return writeJson(Object.fromEntries([...Object.entries(type), ...members]));
 }
 
-/** Options, which clients send under the version of the kind that they are for. */
+/** Types that clients send in the API version of the kind to which they apply. */
 const OF_EVERY_GROUP = new Map([['DeleteOptions', 'DeleteOptions']]);
 
-/** runtime.Unknown, the envelope: what the object is, and its bytes. */
+/** runtime.Unknown, the envelope: apiVersion and kind of the object, and its bytes. */
 function unknownIn(message: Buffer): { type: { apiVersion: string; kind: string }; raw: Buffer } {
   const type = { apiVersion: '', kind: '' };
   let raw: Buffer = Buffer.alloc(0);
@@ -75,7 +74,7 @@ function messageOf(type: string, message: Buffer): JsonObject {
   return Object.fromEntries(found);
 }
 
-/** Fields that are not known are passed over, as Go does. */
+/** Unknown fields are skipped, as in Go. */
 function readMembers(members: Numbered, message: Buffer, found: Map<string, Json>): void {
   for (const [number, value] of fieldsIn(message)) {
     const member = members.get(number);
@@ -96,18 +95,18 @@ function readMembers(members: Numbered, message: Buffer, found: Map<string, Json
   }
 }
 
-/** The code of the items of `[code|keys]` or `{code}`. */
+/** The code of the items in `[code|keys]` or `{code}`. */
 const within = (code: string): string =>
   code.slice(1, Math.max(code.lastIndexOf('|'), 0) || -1).replace(/!$/, '');
 
-/** Numbers may come several in one field, which is then of bytes. */
+/** The values of a field; numbers may be packed into one field of bytes. */
 function itemsOf(code: string, value: WireValue): Json[] {
   if (!/^[ilb]$/.test(code) || typeof value === 'bigint') return [jsonOf('', code, value)];
   const packed = Buffer.concat([...varintsIn(value)]);
   return [...fieldsIn(packed)].map(([, item]) => jsonOf('', code, item));
 }
 
-/** Each as a field of its own, of number 1. */
+/** Yields each packed number as a field with number 1. */
 function* varintsIn(packed: Buffer): Generator<Buffer> {
   for (let start = 0, at = 0; at < packed.length; at++) {
     if ((packed[at] as number) >= 0x80) continue;
@@ -169,7 +168,7 @@ function jsonOf(label: string, code: string, value: WireValue): Json {
     case '(JSONSchemaProps)':
       return schemaOr(label, value);
   }
-  // A list as the value of a map is a message of its own.
+  // A list in a map is wrapped in a message.
   if (code.startsWith('[')) {
     return [...fieldsIn(bytesOf(value))].flatMap(([, item]) => itemsOf(within(code), item));
   }
@@ -183,13 +182,13 @@ function partOf(value: WireValue, wanted: number): WireValue | undefined {
   return found;
 }
 
-/** JSON as bytes: runtime.RawExtension, FieldsV1 and JSON of apiextensions. */
+/** Bytes that are JSON: runtime.RawExtension, FieldsV1, and JSON of apiextensions. */
 function rawOf(value: WireValue): Json {
   const text = textOf(partOf(value, 1) ?? Buffer.alloc(0));
   return text === '' ? null : readJson(text);
 }
 
-/** Seconds and nanoseconds since 1970; of the zero time there is nothing. */
+/** Seconds and nanoseconds since 1970; the zero time has no fields. */
 function timeOf(value: WireValue, micro: boolean): Json {
   const seconds = partOf(value, 1);
   const nanos = partOf(value, 2);
@@ -203,7 +202,7 @@ function timeOf(value: WireValue, micro: boolean): Json {
   return `${text}${micro ? `.${String(fraction).padStart(6, '0')}` : ''}Z`;
 }
 
-/** A schema, or in its place a list of schemas, of names, or whether anything is allowed. */
+/** A schema, a list of schemas, a list of names, or a boolean that allows anything. */
 function schemaOr(label: string, value: WireValue): Json {
   const fields = [...fieldsIn(bytesOf(value))];
   const schemas = (number: number): JsonObject[] =>

@@ -1,6 +1,6 @@
-/** The encoding of protobuf: messages as numbered fields, whose types only the reader knows. */
+/** The encoding of protobuf: messages are numbered fields without type information. */
 
-/** A number of wire type 0, or the bytes of a fixed width or of a length. */
+/** A varint, or the bytes of a fixed-width or length-delimited field. */
 export type WireValue = bigint | Buffer;
 
 const VARINT = 0;
@@ -8,7 +8,7 @@ const FIXED_64 = 1;
 const BYTES = 2;
 const FIXED_32 = 5;
 
-/** The fields of a message, in the order in which they were written. Throws where it is cut off. */
+/** The fields of a message, in their order. Throws for a truncated message. */
 export function* fieldsIn(message: Buffer): Generator<[number: number, value: WireValue]> {
   let at = 0;
 

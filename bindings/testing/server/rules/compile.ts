@@ -1,5 +1,5 @@
 /**
- * The rules of a schema, compiled once. apiextensions-apiserver:
+ * Compiles the rules in CEL of a schema, once. apiextensions-apiserver:
  * pkg/apiserver/schema/cel/compilation.go.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
@@ -10,26 +10,31 @@ import { loadedCel } from './library.ts';
 import { celTypeOf } from './types.ts';
 
 export interface CompiledRule {
-  /** As the definition has it. */
+  /** The rule in the definition. */
   given: JsonObject;
   usesOldSelf: boolean;
-  /** What is wrong with it; of the message's expression in `messageError`. */
+  /** The error of the rule; that of `messageExpression` is in `messageError`. */
   error?: string;
   messageError?: string;
-  /** true: the value is as the rule says. Throws where it cannot be said. */
+  /** Whether the value satisfies the rule. Throws if the evaluation fails. */
   holds?: (value: Json, old: Json | undefined) => boolean;
   message?: (value: Json, old: Json | undefined) => string;
 }
 
 /**
- * What Kubernetes' CEL has and the library has not: such rules are neither refused nor evaluated.
+ * Kubernetes' CEL functions that the library does not have: rules with them are neither refused nor
+ * evaluated.
  */
 export const BEYOND =
   /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(|\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,|\bjsonpatch\b|\bauthorizer\b/;
 
 const compiled = new WeakMap<Schema, CompiledRule[]>();
 
-/** @param isRoot the schema is that of the whole object; none: the library is not there */
+/**
+ * Returns no rules if the library is not installed.
+ *
+ * @param isRoot the schema is that of the whole object
+ */
 export function compileRules(schema: Schema, isRoot: boolean): CompiledRule[] {
   const cel = loadedCel();
   const given = cel === undefined ? [] : validationRules(schema);

@@ -1,6 +1,6 @@
 /**
- * Judges a custom object by the rules in CEL of its definition. apiextensions-apiserver:
- * pkg/apiserver/schema/cel/validation.go. What rules cost is not counted.
+ * Validates a custom object by the rules in CEL of its definition. apiextensions-apiserver:
+ * pkg/apiserver/schema/cel/validation.go. The cost of rules is not limited.
  */
 import { fieldPath } from '../definitions/selectable.ts';
 import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt } from '../json.ts';
@@ -11,11 +11,13 @@ import { type CompiledRule, compileRules } from './compile.ts';
 
 const NOWHERE = '<nil>';
 
-/** @param old before an update; undefined: it is new */
+/** @param old before an update; undefined: it is a create */
 export const evaluateRules = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
   walk(schema, value, old, '', true);
 
-/** The rules could not be asked, as the object is not as they take it to be. */
+/**
+ * The error that rules were not evaluated, because of other errors of the object; otherwise none.
+ */
 export const uncheckedRules = (errors: readonly FieldError[]): FieldError[] =>
   errors.some(({ reason }) => BLOCKING.includes(reason))
     ? [
@@ -109,13 +111,13 @@ function ofRule(
     const [why = ''] = String((error as Error).message).split('\n');
     return [fieldInvalid(field, schema.type ?? '', `${why} evaluating rule: ${text}`)];
   }
-  // What was so before may stay; a rule about the change itself is asked anew.
+  // Ratcheting: an unchanged value may stay, unless the rule is about the change (`oldSelf`).
   if (!usesOldSelf && !isNew && sameJson(value, old)) return [];
   let why: string | undefined;
   try {
     why = message?.(value, old).trim();
   } catch {
-    // As the real server: the message of the rule stands in for it.
+    // As on the real server, the rule's message is used instead.
   }
   if (why === undefined || why === '' || /[\n\r]/.test(why))
     why = stringAt(given, 'message').trim() || `failed rule: ${text}`;
@@ -138,7 +140,7 @@ function withReason(field: string, value: Json, why: string, reason: Json | unde
     case 'FieldValueDuplicate':
       return { field, reason, message: `Duplicate value: ${JSON.stringify(value)}` };
     default:
-      // Of what is large the value is not shown.
+      // Objects and arrays are not quoted.
       return typeof value === 'object'
         ? { field, reason: 'FieldValueInvalid', message: `Invalid value: ${why}` }
         : fieldInvalid(field, value, why);

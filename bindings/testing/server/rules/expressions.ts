@@ -1,12 +1,12 @@
 /**
- * Expressions in CEL that are members of built-in kinds: whether they compile, and to a value of
- * the right type. apiserver: pkg/admission/plugin/cel/compile.go; dynamic-resource-allocation: cel.
+ * Compiles expressions in CEL that are members of built-in kinds, and checks their result type.
+ * apiserver: pkg/admission/plugin/cel/compile.go; dynamic-resource-allocation: cel.
  */
 import type { Environment } from '@marcbachmann/cel-js';
 import { BEYOND } from './compile.ts';
 import { loadedCel } from './library.ts';
 
-/** Types by their names, with the types of their fields. */
+/** The types of the fields of types, by name. */
 type Structs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 const GROUP_KIND = { group: 'string', version: 'string' };
@@ -43,7 +43,7 @@ function withTypes(env: Environment, structs: Structs): Environment {
   return env;
 }
 
-/** Compiles expressions that know the same variables. */
+/** Compiles expressions with the same variables. */
 export class Compiler {
   readonly #env: Environment | undefined;
   readonly #composed: Record<string, string> = {};
@@ -56,7 +56,7 @@ export class Compiler {
     this.#env = env;
   }
 
-  /** Of admission: of policies and of webhooks' conditions. */
+  /** For admission policies and the match conditions of webhooks. */
   static ofAdmission(hasParams: boolean): Compiler {
     return new Compiler(ADMISSION, {
       ...ADMISSION_VARIABLES,
@@ -64,12 +64,12 @@ export class Compiler {
     });
   }
 
-  /** Of devices, which a claim selects. */
+  /** For the device selectors of claims. */
   static ofDevices(): Compiler {
     return new Compiler(DEVICE, { device: 'Device' });
   }
 
-  /** From now on expressions know the variable `variables.<name>`. */
+  /** Adds the variable `variables.<name>` for later expressions. */
   define(name: string, expression: string): string | undefined {
     const found = this.#check(expression);
     if (found?.error !== undefined) return found.error;
@@ -82,9 +82,9 @@ export class Compiler {
   }
 
   /**
-   * What is wrong with an expression; undefined: nothing, or it cannot be told.
+   * The error of an expression; undefined if there is none, or it cannot be determined.
    *
-   * @param wanted types of which its value must be one
+   * @param wanted the allowed types of its value
    */
   error(expression: string, wanted: readonly string[]): string | undefined {
     const found = this.#check(expression);

@@ -1,7 +1,7 @@
 /**
- * The functions that Kubernetes adds to CEL, as far as rules of definitions use them: lists, sets,
- * regular expressions, strings, URLs, quantities, addresses, formats and semantic versions.
- * apiserver: pkg/cel/library; cel-go: ext.
+ * Kubernetes' functions in CEL, as far as rules of definitions use them: lists, sets, regular
+ * expressions, strings, URLs, quantities, addresses, formats and semantic versions. apiserver:
+ * pkg/cel/library; cel-go: ext.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Environment, Optional } from '@marcbachmann/cel-js';
@@ -149,7 +149,7 @@ function least(list: readonly Comparable[], sign: bigint, what: string): Compara
 }
 
 const sameValue = (a: unknown, b: unknown): boolean => textOf(a) === textOf(b);
-/** A text that equal values of CEL have in common. */
+/** A string that is the same for equal values of CEL. */
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_, each: unknown) =>
     typeof each === 'bigint' ? String(each) : each instanceof Map ? Object.fromEntries(each) : each,
@@ -191,7 +191,7 @@ const none = (): never => {
   throw new Error('optional.none() dereference');
 };
 
-/** Registers everything in the environment. */
+/** Registers all functions in the environment. */
 export function registerExtensions(env: Environment, optional: typeof Optional): void {
   for (const [name, ctor] of Object.entries({ Url, Quantity, Ip, Cidr, Semver, Format }))
     env.registerType(name, { ctor, fields: {} });
@@ -316,7 +316,7 @@ function texts(add: Add): void {
   add('string.format(list): string', formatted);
 }
 
-/** `format.dns1123Label().validate(text)`: what is wrong with it, if anything is. */
+/** `format.dns1123Label().validate(text)`: an optional list of errors. */
 function formats(env: Environment, add: Add, optional: typeof Optional): void {
   class Formats {}
   env.registerType('Formats', { ctor: Formats, fields: {} });
@@ -335,7 +335,7 @@ function formats(env: Environment, add: Add, optional: typeof Optional): void {
 
 class Sets {}
 
-/** `sets.contains(a, b)` and the like. */
+/** `sets.contains(a, b)` and similar functions. */
 function sets(env: Environment, add: Add): void {
   env.registerType('Sets', { ctor: Sets, fields: {} });
   env.registerConstant('sets', 'Sets', new Sets());

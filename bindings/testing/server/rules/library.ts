@@ -1,7 +1,6 @@
 /**
- * CEL, in which definitions have rules for their objects, by the optional peer
- * `@marcbachmann/cel-js`, with the functions that Kubernetes adds. apiserver: pkg/cel/environment,
- * pkg/cel/library.
+ * Loads CEL, the language of validation rules, from the optional peer `@marcbachmann/cel-js`, and
+ * adds Kubernetes' functions. apiserver: pkg/cel/environment, pkg/cel/library.
  */
 import type { Environment } from '@marcbachmann/cel-js';
 import { registerExtensions } from './extensions.ts';
@@ -10,14 +9,14 @@ type Library = typeof import('@marcbachmann/cel-js');
 
 export interface Cel {
   library: Library;
-  /** Knows all functions and no variables; a rule has a clone of it. */
+  /** The environment with all functions and no variables; each rule gets a clone. */
   base: Environment;
 }
 
 let loading: Promise<Cel | undefined> | undefined;
 let loaded: Cel | undefined;
 
-/** Loads the peer; undefined where it is not installed. */
+/** Loads the peer; undefined if it is not installed. */
 export function loadCel(): Promise<Cel | undefined> {
   loading ??= import('@marcbachmann/cel-js')
     .then((library) => {
@@ -31,5 +30,5 @@ export function loadCel(): Promise<Cel | undefined> {
   return loading;
 }
 
-/** What `loadCel` found; undefined: nothing, or it was never called. */
+/** The result of `loadCel`; undefined if the peer is not installed or was not loaded. */
 export const loadedCel = (): Cel | undefined => loaded;

@@ -1,13 +1,13 @@
 /**
- * Before a write CEL is there, where rules may be asked: writes themselves happen in one turn, and
- * the library is loaded by `import()`.
+ * Loads CEL before a write that may evaluate rules: the write itself runs in one turn of the event
+ * loop, and the library is loaded by `import()`.
  */
 import { isDefinition } from '../registry/definitions.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { hasRules } from './evaluate.ts';
 import { loadCel } from './library.ts';
 
-/** The built-in kinds with members that are expressions. */
+/** Built-in kinds with expressions. */
 const HAS_EXPRESSIONS = /^(admissionregistration\.k8s\.io|resource\.k8s\.io)\//;
 
 export async function prepareRules(kind: Kind): Promise<void> {

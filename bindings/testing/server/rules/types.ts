@@ -1,6 +1,6 @@
 /**
- * The types that a schema has in CEL, and its values: objects have a class for each schema, maps
- * are maps, and what the schema does not know is not there. apiserver: pkg/cel/common/schemas.go,
+ * The CEL types of a schema and their values: each object schema has a class, maps are maps, and
+ * fields that the schema does not specify are missing. apiserver: pkg/cel/common/schemas.go,
  * values.go.
  */
 import type { Environment } from '@marcbachmann/cel-js';
@@ -14,13 +14,13 @@ import {
 } from '../schema/structural.ts';
 
 export interface CelType {
-  /** As the library names it: `list<string>`. */
+  /** The name in the library: `list<string>`. */
   name: string;
-  /** The value of a JSON value of this type. */
+  /** Converts a JSON value of this type. */
   read(value: Json): unknown;
 }
 
-/** Values that compare by their JSON. */
+/** Objects, which are compared by their JSON. */
 abstract class Struct {
   abstract readonly json: string;
 }
@@ -36,7 +36,7 @@ const RESERVED = new Set(
   ),
 );
 
-/** A name of a member as rules have it: `x-y` is `x__dash__y`. pkg/cel/escaping.go. */
+/** The name of a member in rules: `x-y` is `x__dash__y`. pkg/cel/escaping.go. */
 export function escapedName(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
@@ -50,7 +50,10 @@ export function escapedName(name: string): string | undefined {
   return /^[A-Za-z_]/.test(escaped) ? escaped : undefined;
 }
 
-/** Registers what the schema needs in the environment. undefined: CEL cannot see such a value. */
+/**
+ * Registers the types of the schema in the environment. undefined: rules cannot access such a
+ * value.
+ */
 export function celTypeOf(
   env: Environment,
   schema: Schema,
@@ -59,7 +62,7 @@ export function celTypeOf(
 ): CelType | undefined {
   if (isIntOrString(schema)) return { name: 'dyn', read: plain };
   const made = knownType(env, schema, isRoot, counter);
-  // What may be null is of no type that can be told before.
+  // A nullable value is either null or of its type, so that its static type is dyn.
   if (made === undefined || schema.nullable !== true) return made;
   return { name: 'dyn', read: (value) => (value === null ? null : made.read(value)) };
 }
@@ -97,7 +100,7 @@ function knownType(
   }
 }
 
-/** As it is, with whole numbers as int. */
+/** Converts a value without a schema: integers become int. */
 const plain = (value: Json): unknown =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value;
 
@@ -150,7 +153,7 @@ function objectType(
     readonly json: string;
     constructor(value: Json) {
       super();
-      // Not a field of rules, nor seen by them.
+      // Not enumerable by rules, and not one of the object's fields.
       this.json = '';
       Object.defineProperty(this, 'json', { value: jsonKey(value), enumerable: false });
       if (!isObject(value)) return;

@@ -1,7 +1,7 @@
 /**
- * Types as far as merging needs them: which maps and lists are one value (atomic) and which are
- * many, by what keys. A type may be of several shapes at once; the value then tells which.
- * structured-merge-diff: schema/elements.go.
+ * Types for merging: which maps and lists are atomic, and which are merged, by what keys. A type
+ * may have several shapes; the value decides between them. structured-merge-diff:
+ * schema/elements.go.
  */
 import type { Json, JsonObject } from '../json.ts';
 
@@ -9,17 +9,17 @@ export type Scalar = 'string' | 'numeric' | 'boolean' | 'any';
 
 export interface ListType {
   readonly items: () => Atom;
-  /** One value, a set of scalars, or a map by these members of the items. */
+  /** Atomic, a set of scalars, or a map by these members of the items. */
   readonly merge: 'atomic' | 'set' | readonly string[];
 }
 
 export interface MapType {
-  /** The members that are known by name. */
+  /** The members with a name in the type. */
   readonly field: (name: string) => Field | undefined;
-  /** The type of all other members; undefined: there are none. */
+  /** The type of other members; undefined: there are none. */
   readonly values: (() => Atom) | undefined;
   readonly atomic: boolean;
-  /** What Go writes of a struct that nothing was set in. */
+  /** The members that Go writes for an empty struct. */
   readonly zero?: () => JsonObject;
 }
 
@@ -29,9 +29,9 @@ export interface Atom {
   readonly map?: MapType;
 }
 
-/** How strategic merge patches treat a member. */
+/** How a strategic merge patch treats a member. */
 export interface PatchRule {
-  /** Lists are merged, lists of objects by this member. */
+  /** Lists are merged; lists of objects by this member. */
   readonly mergeKey?: string;
   readonly merge: boolean;
   readonly replace: boolean;
@@ -40,25 +40,27 @@ export interface PatchRule {
 
 export interface Field {
   readonly type: () => Atom;
-  /** What a key of a list is when an item leaves it out. */
+  /** The default of a list's key in an item without it. */
   readonly fallback?: Json;
   readonly patch?: PatchRule;
-  /** What Go writes where the member is not set; undefined: it leaves it out. */
+  /** The value that Go writes if the member is not set; undefined: Go omits it. */
   readonly zero?: () => Json;
-  /** Go has a pointer to it, and so tells a zero value from none. */
+  /** Go has a pointer to it, and so distinguishes a zero value from nil. */
   readonly pointer?: true;
-  /** The type as the table has it, or as a custom resource's schema names it; for messages. */
+  /**
+   * The code of the type in the table, or its name in a custom resource's schema; for messages.
+   */
   readonly code: string;
 }
 
-/** Any JSON, as one value. */
+/** Any JSON, atomic. */
 export const atomicJson: Atom = {
   scalar: 'any',
   list: { items: () => atomicJson, merge: 'atomic' },
   map: { field: () => undefined, values: () => atomicJson, atomic: true },
 };
 
-/** Any JSON: maps are merged, lists replaced. What fields without a schema are. */
+/** Any JSON: maps are merged, lists are replaced. The type of fields without a schema. */
 export const anyJson: Atom = {
   scalar: 'any',
   list: { items: () => atomicJson, merge: 'atomic' },
@@ -67,6 +69,6 @@ export const anyJson: Atom = {
 
 export const scalarOf = (scalar: Scalar): Atom => ({ scalar });
 
-/** The members of a map; lists and scalars have none. */
+/** The type of a map's member; undefined: the map does not have it. */
 export const memberType = (map: MapType, name: string): Atom | undefined =>
   map.field(name)?.type() ?? map.values?.();

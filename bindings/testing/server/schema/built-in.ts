@@ -1,17 +1,22 @@
 /**
- * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name
- * field@number:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!`
- * after its name where it is one value. The number is that of protobuf; it is a path (`1.2`) where
- * Go embeds a struct, which JSON does not show. Codes:
+ * The types of Kubernetes' built-in kinds, read from the table on first use. A type is
+ * `Name field@number:code …`, with its apiVersion before it if it is a kind, and `!` after its name
+ * if it is atomic. The number is the field number in protobuf; it is a path (`1.2`) where Go embeds
+ * a struct, which JSON does not show. Codes:
  *
- * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x
- * number or string · y bytes in base64 · * any JSON · (Name) any JSON to merging, in which objects
- * are read as that type · {code} a map · [code] a list that is one value · [code|] a set ·
- * [code|key,key] a list by keys · Name another type · `!` after a member: one value · `+`: Go
- * writes it also where it is not set, as its zero value · `?`: Go has a pointer to it, and so a
- * zero value is one; without either it is left out where it is zero. A type is behind a pointer
- * unless it has `+`, and `?+` is written as null. `=X` what the member is where a key is left out;
- * for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys.
+ * - `s` string; `i` and `l` integers of 32 and 64 bits; `n` number; `b` boolean; `t` Time; `u`
+ *   MicroTime; `q` quantity; `x` int-or-string; `y` bytes in base64; `*` any JSON
+ * - `(Name)` any JSON for merging, in which objects are decoded as that type
+ * - `{code}` a map; `[code]` an atomic list; `[code|]` a set; `[code|key,key]` a list by keys
+ * - `Name` another type
+ *
+ * After a member's code:
+ * - `!` the member is atomic
+ * - `+` Go always writes the member, as its zero value if it is not set; `?` Go has a pointer to a
+ *   scalar, and so keeps a zero value; without either a zero value is omitted; `?+` is written as
+ *   null. A struct is behind a pointer unless it has `+`.
+ * - `=X` the default of a list's key that an item does not have
+ * - for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys
  */
 import type { Json, JsonObject } from '../json.ts';
 import {
@@ -63,19 +68,19 @@ function table(): Map<string, Line> {
   return lines;
 }
 
-/** The type of a built-in kind; undefined for others. */
+/** The type of a built-in kind; undefined for other kinds. */
 export function builtInType(apiVersion: string, kind: string): Atom | undefined {
   const name = builtInTypeName(apiVersion, kind);
   return name === undefined ? undefined : typeNamed(name);
 }
 
-/** Its name in the table. */
+/** The name of a built-in kind's type in the table. */
 export function builtInTypeName(apiVersion: string, kind: string): string | undefined {
   table();
   return kinds.get(`${apiVersion}/${kind}`);
 }
 
-/** `ObjectMeta` and the like: a name of the table. */
+/** The type of a name in the table, such as `ObjectMeta`. */
 export function typeNamed(name: string): Atom {
   const known = types.get(name);
   if (known !== undefined) return known;
@@ -111,7 +116,7 @@ function partsOf(member: string): { label: string; number: string; code: string 
   return { label, number, code: member.slice(colon + 1) };
 }
 
-/** The members of a type that protobuf has, each with its code in the table. */
+/** The members that a type has in protobuf, each with its code in the table. */
 export function numberedMembers(type: string): { label: string; number: string; code: string }[] {
   const line = table().get(type);
   if (line === undefined) throw new TypeError(`the table of built-in types has no ${type}`);
@@ -164,7 +169,7 @@ function fieldOf(text: string): Field {
 
 const ZEROS: Record<string, Json> = { s: '', i: 0, l: 0, n: 0, b: false, q: '0', x: 0 };
 
-/** What Go makes of a value of this type that is not set. */
+/** The zero value of a type as Go writes it. */
 export function zeroOf(code: string): Json {
   const isType = SCALARS[code] === undefined && !/^[*[{(]/.test(code);
   return isType ? (typeNamed(code).map?.zero?.() ?? {}) : (ZEROS[code] ?? null);
@@ -173,7 +178,7 @@ export function zeroOf(code: string): Json {
 const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });
 
 function atomOf(code: string): Atom {
-  // OpenAPI has no type for it, so that an applied configuration may have anything there.
+  // OpenAPI has no type for it, so that an applied configuration may have any value there.
   if (code === 'x') return anyJson;
   const scalar = SCALARS[code];
   if (scalar !== undefined) return scalarOf(scalar);

@@ -1,9 +1,9 @@
 /**
- * Bytes in base64 as Go reads and writes them: line breaks are no part of it, padding is, and the
- * bits that are left over are zero. Go: encoding/base64.
+ * Base64 as Go reads and writes it: line breaks are ignored, padding is required, and unused bits
+ * are zero. Go: encoding/base64.
  */
 
-/** The text that comes back of `text`; a number is where it is no base64. */
+/** The canonical form; for invalid base64 the index of the error. */
 export function canonicalBase64(text: string): string | number {
   let at = 0;
   const next = (): string | undefined => {

@@ -1,30 +1,32 @@
 /**
- * What a custom object is made into by its schema: members that it does not know go (pruning), null
- * where it is not allowed goes as it is decoded, and those that have a default and are not there,
- * or null where that is not allowed, get it. apiextensions-apiserver: pkg/apiserver/schema/pruning,
- * defaulting.
+ * Pruning and defaulting of a custom object by its schema: unknown members are removed, disallowed
+ * nulls are removed by decoding, and members that are missing, or disallowed nulls, get their
+ * default. apiextensions-apiserver: pkg/apiserver/schema/pruning, defaulting.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { additional, isEmbedded, keepsUnknown, type Schema, schemaAt } from './structural.ts';
 
-/** @param applied the object was merged and not decoded: its nulls stay, to be refused */
+/** @param applied the object was merged and not decoded: its nulls stay, and fail validation */
 export const structured = (schema: Schema, object: JsonObject, applied: boolean): JsonObject =>
   withDefaults(
     schema,
     applied ? prune(schema, object, true) : coerced(schema, object),
   ) as JsonObject;
 
-/** Without defaults: what becomes of an object that is shown in another version than it lies in. */
+/**
+ * Prunes without setting defaults, for an object that is served in another version than it is
+ * stored in.
+ */
 export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
   withoutNulls(schema, prune(schema, object, true)) as JsonObject;
 
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
 
 /**
- * The value less the members that its schema does not know. Where there is no schema nothing is
- * known, unless the value is kept as it is.
+ * Removes the members that the schema does not specify. Without a schema these are all members,
+ * unless unknown fields are preserved.
  *
- * @param unknown is told the paths of what goes, such as `spec.list[0].x`
+ * @param unknown called with the path of each removed member, such as `spec.list[0].x`
  */
 export function prune(
   schema: Schema | undefined,
@@ -59,14 +61,14 @@ export function prune(
   return Object.fromEntries(kept);
 }
 
-/** A default of null is none to the real server: Go reads it as absent. */
+/** The real server ignores a default of null: Go decodes it as missing. */
 const hasDefault = (schema: JsonObject): boolean =>
   schema.default !== undefined && schema.default !== null;
 
 const wrongNull = (schema: JsonObject, value: Json | undefined): boolean =>
   value === null && schema.nullable !== true;
 
-/** The value less the nulls that are not allowed; those that have a default stay, and become it. */
+/** Removes disallowed nulls, except those that have a default, which replaces them. */
 function withoutNulls(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
@@ -84,7 +86,7 @@ function withoutNulls(schema: Schema, value: Json): Json {
   );
 }
 
-/** The value with the defaults of its schema, and of what lies below. */
+/** Sets the defaults of the schema and of the schemas below it. */
 export function withDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');

@@ -1,7 +1,7 @@
 /**
- * Formats of strings that a CustomResourceDefinition may ask for; others are not checked, and told
- * when the definition is written. kube-openapi: pkg/validation/strfmt;
- * apiextensions-apiserver: pkg/apiserver/validation/formats.go.
+ * Formats of strings in CustomResourceDefinitions. Unknown formats are not checked; writing the
+ * definition returns a warning. kube-openapi: pkg/validation/strfmt; apiextensions-apiserver:
+ * pkg/apiserver/validation/formats.go.
  */
 import { isIPv6 } from 'node:net';
 
@@ -22,7 +22,7 @@ const uuid = (version: string, variant: string): Check =>
 const HEX = '[0-9a-f]';
 const BYTE = '(?:0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])';
 
-/** By their names without dashes. */
+/** By name without dashes. */
 const FORMATS: Record<string, Check> = {
   bsonobjectid: matching(/^[0-9a-f]{24}$/i),
   byte: matching(/^(?!$)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/),
@@ -67,8 +67,8 @@ const HOSTNAME = new RegExp(
 
 const ATOMS = String.raw`[^\s@<>()[\]:;,."\\]+(?:\.[^\s@<>()[\]:;,."\\]+)*`;
 /**
- * net/mail ParseAddress, which takes a name ahead of the address, but for comments, quoted local
- * parts and literal domains.
+ * net/mail ParseAddress, which accepts a name before the address; without comments, quoted local
+ * parts and domain literals.
  */
 const EMAIL = new RegExp(
   String.raw`^(?:${ATOMS}@${ATOMS}|(?:"(?:[^"\\]|\\.)*"|[^@<>()[\]:;,"\\])*<${ATOMS}@${ATOMS}>)$`,
@@ -76,7 +76,7 @@ const EMAIL = new RegExp(
 
 const AUTHORITY = /^(?:[\w.~!$&'()*+,;=:%@-]*@)?(?:\[[^\]]*\]|[^\s:#%@\\^{|}`[\]]*)(?::\d*)?$/;
 
-/** net/url ParseRequestURI: a path, or a scheme and what follows it. */
+/** net/url ParseRequestURI: a path, or a scheme and the rest. */
 function isRequestUri(text: string): boolean {
   const scheme = /^[a-z][a-z\d+.-]*:/i.exec(text)?.[0] ?? '';
   const [rest = ''] = text.slice(scheme.length).split('?');
@@ -93,7 +93,7 @@ function isDate(text: string): boolean {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** With zeros ahead, as Go before 1.17. */
+/** Leading zeros are allowed, as in Go before 1.17. */
 function isSloppyIPv4(text: string): boolean {
   const parts = text.split('.');
   return parts.length === 4 && parts.every((part) => /^\d+$/.test(part) && Number(part) < 256);
@@ -111,7 +111,9 @@ function isCidr(text: string): boolean {
   return isSloppyIPv4(address) ? Number(bits) <= 32 : isPlainIPv6(address) && Number(bits) <= 128;
 }
 
-/** net.ParseMAC: 6, 8 or 20 bytes, by twos with colons or dashes or by fours with dots. */
+/**
+ * net.ParseMAC: 6, 8 or 20 bytes, in pairs of digits with colons or dashes, or in fours with dots.
+ */
 function isMac(text: string): boolean {
   if (!/^([0-9a-f]{2}([:-])([0-9a-f]{2}\2)*[0-9a-f]{2}|([0-9a-f]{4}\.)+[0-9a-f]{4})$/i.test(text))
     return false;
@@ -121,7 +123,7 @@ function isMac(text: string): boolean {
 const UNITS =
   /^(ns|us|µs|ms|s|m|h|hr|d|w|wk|nano.*|micro.*|milli.*|sec.*|min.*|hour.*|day.*|week.*)$/i;
 
-/** As Go writes one, or as Scala does. */
+/** A duration in Go's or Scala's syntax. */
 function isDuration(text: string): boolean {
   if (/^[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/.test(text)) return true;
   const found = [...text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)];
@@ -167,13 +169,13 @@ const checkOf = (format: string): Check | undefined => {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
 };
 
-/** Whether the format counts for strings, or for numbers of that type. */
+/** Whether the format is checked for values of that type. */
 export function isKnownFormat(format: string, type: string): boolean {
   if (type === '' || type === 'string') return checkOf(format) !== undefined;
   if (type === 'integer') return format === 'int32' || format === 'int64';
   return type === 'number' && (format === 'float' || format === 'double');
 }
 
-/** true: the value is not of the format. */
+/** true: the value violates the format. */
 export const formatError = (format: string, value: string): boolean =>
   checkOf(format)?.(value) === false;

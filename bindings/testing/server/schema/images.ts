@@ -1,13 +1,13 @@
 /**
- * Names of container images, as far as their tag is concerned. github.com/distribution/reference
- * 0.6: normalize.go, regexp.go; kubernetes: pkg/util/parsers.
+ * The tag of a container image's name. github.com/distribution/reference 0.6: normalize.go,
+ * regexp.go; kubernetes: pkg/util/parsers.
  */
 
 const PART = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const LABEL = '[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?';
 const HOST = `(?:${LABEL}(?:\\.${LABEL})*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?`;
 const TAG = '\\w[\\w.-]{0,127}';
-/** Of other algorithms Go has no implementation at hand. */
+/** The algorithms that are registered in Go's binary. */
 const DIGEST = 'sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}';
 const REFERENCE = new RegExp(
   `^(?<domain>${HOST}/)?(?<path>${PART}(?:/${PART})*)(?::(?<tag>${TAG}))?(?:@(?<digest>${DIGEST}))?$`,
@@ -15,8 +15,8 @@ const REFERENCE = new RegExp(
 const LONGEST = 255;
 
 /**
- * Whether the image's tag is `latest`, or it has neither tag nor digest. A name that cannot be read
- * has no tag to the real server, and is not.
+ * Whether the image's tag is `latest`, or it has neither tag nor digest. false for a name that
+ * cannot be parsed, as on the real server.
  */
 export function isLatest(image: string): boolean {
   if (/^[a-f0-9]{64}$/.test(image)) return false;
@@ -25,7 +25,7 @@ export function isLatest(image: string): boolean {
   return tag === undefined ? digest === undefined : tag === 'latest';
 }
 
-/** With the registry and the folder that Docker adds to a name. */
+/** Adds Docker's default registry and folder to a name. */
 function normalized(image: string): string {
   const slash = image.indexOf('/');
   const first = image.slice(0, Math.max(slash, 0));

@@ -1,7 +1,7 @@
 /**
- * What kube-apiserver 1.36 fills in where a client leaves a member of a built-in kind out:
- * pkg/apis/&#42;/&#42;/defaults.go. Constants are a table by the names of Go's types; what depends
- * on other members is a function of the type's value.
+ * The defaults of built-in kinds in kube-apiserver 1.36: pkg/apis/&#42;/&#42;/defaults.go.
+ * Constants are in a table by Go's type names; defaults that depend on other members are functions
+ * of the type's value.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
@@ -9,7 +9,7 @@ import type { MapType } from './atoms.ts';
 import { builtInTypeName, typeNamed } from './built-in.ts';
 import { isLatest } from './images.ts';
 
-/** `Type member=value …`; a value is JSON, or else a string. */
+/** `Type member=value …`; a value is JSON, otherwise a string. */
 const CONSTANTS = `
 Container terminationMessagePath=/dev/termination-log terminationMessagePolicy=File
 EphemeralContainer terminationMessagePath=/dev/termination-log terminationMessagePolicy=File
@@ -86,8 +86,8 @@ DeviceSubRequest allocationMode=ExactCount
 type Defaulter = (value: JsonObject) => JsonObject;
 
 /**
- * The value with those of the members that it does not have. What is empty is there: where Go has
- * no pointer to it, it was left out when it was read.
+ * Adds the members that are missing. Empty values count as set: those without a pointer in Go were
+ * removed when the object was decoded.
  */
 const fill = (value: JsonObject, members: JsonObject): JsonObject => {
   const missing = Object.entries(members).filter(([name]) => (value[name] ?? null) === null);
@@ -116,7 +116,7 @@ function constant(text: string): [string, Json] {
   return [name, isJson ? (JSON.parse(value) as Json) : value];
 }
 
-/** An image that may be another one the next time is pulled always. */
+/** The default pull policy: Always for a tag that may move. */
 const pullPolicy = (value: JsonObject): JsonObject =>
   fill(value, { imagePullPolicy: isLatest(stringAt(value, 'image')) ? 'Always' : 'IfNotPresent' });
 
@@ -125,7 +125,7 @@ const templateLabels = (value: JsonObject): Json | undefined => {
   return isObject(labels) && Object.keys(labels).length > 0 ? labels : undefined;
 };
 
-/** A controller without labels gets those of its template. */
+/** A controller without labels gets those of its Pod template. */
 function labelled(value: JsonObject): JsonObject {
   const labels = templateLabels(value);
   const metadata = objectAt(value, 'metadata');
@@ -211,7 +211,8 @@ const RULES: Record<string, Defaulter> = {
           rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { maxUnavailable: 1, maxSurge: 0 }),
         }
       : value,
-  // With a type of its own it keeps a rollingUpdate that is not there.
+  // Without a type, both the type and rollingUpdate get defaults; with one, a missing
+  // rollingUpdate gets none.
   StatefulSetUpdateStrategy: (value) => {
     const { type = '', rollingUpdate } = value;
     if (type !== '' && (type !== 'RollingUpdate' || !isObject(rollingUpdate))) return value;
@@ -227,7 +228,7 @@ const RULES: Record<string, Defaulter> = {
       ? { volumeClaimTemplates: value.volumeClaimTemplates.map(claimTemplate) }
       : {}),
   }),
-  // Of a CronJob's template nothing is filled in: that is done when it becomes a Job.
+  // The template of a CronJob gets no defaults: they are set when the Job is created.
   Job: (value) => {
     const spec = objectAt(value, 'spec');
     const counts: JsonObject =
@@ -251,7 +252,7 @@ const RULES: Record<string, Defaulter> = {
     });
     return { ...value, metadata: { ...metadata, annotations } };
   },
-  // The first address stands alone too; of two that differ the lone one counts, as in old kubelets.
+  // podIP is the first of podIPs; if they differ, podIP wins, as with old kubelets.
   PodStatus: (value) => {
     const { podIP } = value;
     const ips = Array.isArray(value.podIPs) ? value.podIPs : [];
@@ -322,7 +323,7 @@ const claimTemplate = (claim: Json): Json =>
 const isEmptyList = (value: Json | undefined): boolean =>
   !Array.isArray(value) || value.length === 0;
 
-/** What a container limits it also requests. */
+/** Requests default to limits. */
 function withRequests(container: JsonObject): JsonObject {
   const resources = objectAt(container, 'resources');
   const limits = objectAt(resources, 'limits');
@@ -331,7 +332,7 @@ function withRequests(container: JsonObject): JsonObject {
   return { ...container, resources: { ...resources, requests } };
 }
 
-/** On the host's network a port is the host's. */
+/** On the host's network the default of hostPort is containerPort. */
 function withHostPorts(spec: JsonObject): JsonObject {
   const ported = (list: Json | undefined): Json | undefined =>
     Array.isArray(list)
@@ -397,7 +398,7 @@ function behavior(given: JsonObject): JsonObject {
   return { ...given, ...made };
 }
 
-/** The object of a built-in kind with its defaults. */
+/** Sets the defaults of a built-in kind. */
 export function withKindDefaults(kind: Kind, object: JsonObject): JsonObject {
   const name = builtInTypeName(apiVersionOf(kind), kind.kind);
   return name === undefined ? object : (ofType(name, object) as JsonObject);
@@ -416,7 +417,7 @@ function ofType(name: string, value: Json): Json {
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** Without what is empty where Go cannot tell that from none: no pointer is in between. */
+/** Removes empty values that Go cannot distinguish from nil, as there is no pointer. */
 function withoutZeros(value: JsonObject, own: JsonObject, map: MapType | undefined): JsonObject {
   const unset = Object.keys(own).filter(
     (member) =>

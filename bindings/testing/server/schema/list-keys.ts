@@ -1,5 +1,5 @@
 /**
- * Items that stand twice in a list that is a set or a map by keys. apiextensions-apiserver:
+ * Finds duplicate items in lists that are sets or maps by keys. apiextensions-apiserver:
  * pkg/apiserver/schema/listtype.
  */
 import { isObject, type Json, jsonKey, writeJson } from '../json.ts';
@@ -43,7 +43,7 @@ function ofList(schema: Schema, list: readonly Json[], path: string): FieldError
     const text = jsonKey(key);
     const times = (seen.get(text) ?? 0) + 1;
     seen.set(text, times);
-    // What stands there three times is told once.
+    // A third occurrence is not reported again.
     if (times !== 2) return [];
     const message = `Duplicate value: ${writeJson(key)}`;
     return [{ field: `${path}[${at}]`, reason: 'FieldValueDuplicate', message } as const];

@@ -1,6 +1,6 @@
 /**
- * Numbers of a custom object against their schema, as Go compares them: whole numbers as int64,
- * others as float64. kube-openapi: pkg/validation/validate/validator.go, values.go; swag 0.23.
+ * Validates numbers of a custom object as Go compares them: integers as int64, others as float64.
+ * kube-openapi: pkg/validation/validate/validator.go, values.go; swag 0.23.
  */
 import type { Json } from '../json.ts';
 import { sameJson } from '../json.ts';
@@ -24,7 +24,7 @@ export function validateNumber(schema: Schema, value: number, path: string): Fie
     });
     return false;
   };
-  // A whole value is held against what is left of a bound without its fraction.
+  // An integer is compared with the bound without its fraction.
   const limit = (of: number, what: string): number =>
     inRange(of, `${what} boundary`) && isInt64(value) ? Math.trunc(of) : of;
   inRange(value, 'Checked');
@@ -47,7 +47,7 @@ export function validateNumber(schema: Schema, value: number, path: string): Fie
   return errors;
 }
 
-/** Of a value that is held against a whole one the real server leaves the fraction out. */
+/** The real server truncates a value that it compares with an integer. */
 export const isSame = (known: Json, value: Json): boolean =>
   sameJson(
     known,
@@ -59,9 +59,9 @@ export const isSame = (known: Json, value: Json): boolean =>
 const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
 /**
- * The real server holds whole numbers against whole factors. What it has from a float may be a
- * little more than whole, and not a little less: 0.07 is a multiple of 0.01, 0.29 is not. swag
- * 0.23: IsFloat64AJSONInteger.
+ * The real server truncates the factor of an int64. A float quotient counts as an integer if it is slightly
+ * above one, but not if it is slightly below: 0.07 is a multiple of 0.01, 0.29 is not. swag 0.23:
+ * IsFloat64AJSONInteger.
  */
 const isMultiple = (value: number, of: number): boolean => {
   if (isInt64(value)) return value % Math.trunc(of) === 0;

@@ -7,10 +7,10 @@ const QUANTITY =
   /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<part>\d*))?(?:(?<binary>[KMGTPE]i)|(?<decimal>[numkMGTPE])|[eE](?<exponent>[+-]?\d{1,3}))?$/;
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
-/** From 10^-9 on, by 10^3. */
+/** The suffixes from 10^-9 on, in steps of 10^3. */
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 
-/** The parts of a quantity, and what it comes to in units of 10^-9, the smallest that there is. */
+/** The parts of a quantity, and its value in units of 10^-9, the smallest unit. */
 function parsed(text: string) {
   const found = QUANTITY.exec(text)?.groups;
   if (found === undefined) return undefined;
@@ -28,19 +28,19 @@ function parsed(text: string) {
   return { sign, whole, part, binary, exponent, power, nanos };
 }
 
-/** In units of 10^-9; undefined for what is no quantity. */
+/** In units of 10^-9; undefined for an invalid quantity. */
 export function quantityNanos(text: string): bigint | undefined {
   const found = parsed(text);
   return found?.sign === '-' ? -found.nanos : found?.nanos;
 }
 
-/** The canonical form; undefined for what is no quantity. */
+/** The canonical form; undefined for an invalid quantity. */
 export function canonicalQuantity(text: string): string | undefined {
   const found = parsed(text);
   if (found === undefined) return undefined;
   const { sign, whole, part, binary, exponent, power, nanos } = found;
   if (nanos === 0n) return '0';
-  // Go keeps the text where the number is as short as it can be: `+1`, `01`, `1E3`.
+  // Go keeps the text if the number cannot be shortened: `+1`, `01`, `1E3`.
   const isShort = binary === undefined && part === '' && !whole.endsWith('0') && power % 3 === 0;
   if (isShort) return text;
   const minus = sign === '-' ? '-' : '';
@@ -55,7 +55,7 @@ export function canonicalQuantity(text: string): string | undefined {
 
 const NANO = 10n ** 9n;
 
-/** In the largest unit in which it is whole. */
+/** In the largest unit in which the value is an integer. */
 function written(value: bigint, base: bigint, most: number): [bigint, number] {
   let [number, unit] = [value, 0];
   for (; unit < most && number % base === 0n; unit++) number /= base;

@@ -1,13 +1,13 @@
 /**
- * The schema of a custom resource as its CustomResourceDefinition has it (openAPIV3Schema,
- * structural), and as merging needs it: lists are one value unless `x-kubernetes-list-type` says
- * otherwise, maps are merged unless `x-kubernetes-map-type` does.
+ * The structural schema (openAPIV3Schema) of a custom resource, and the type that it gives for
+ * merging: lists are atomic and maps are merged, unless `x-kubernetes-list-type` and
+ * `x-kubernetes-map-type` say otherwise.
  */
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import { type Atom, anyJson, type Field, type ListType, scalarOf } from './atoms.ts';
 import { typeNamed } from './built-in.ts';
 
-/** One schema: a JSON Schema of the OpenAPI kind with Kubernetes' extensions. */
+/** A schema: OpenAPI's JSON Schema with Kubernetes' extensions. */
 export type Schema = JsonObject;
 
 export const schemaAt = (schema: Schema, member: string): Schema | undefined => {
@@ -23,15 +23,14 @@ export const isIntOrString = (schema: Schema): boolean =>
   schema['x-kubernetes-int-or-string'] === true;
 
 /**
- * The schema of members that `properties` does not name; true: they are of any kind; undefined:
- * there are none.
+ * The schema of members that are not in `properties`; true: any value; undefined: there are none.
  */
 export function additional(schema: Schema): Schema | true | undefined {
   const value = schema.additionalProperties;
   return isObject(value) ? value : value === true ? true : undefined;
 }
 
-/** The type of a custom kind's objects; without a schema any member is taken. */
+/** The type of a custom kind's objects; without a schema any member is allowed. */
 export function customType(schema: Schema | undefined): Atom {
   return objectType(
     schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
@@ -39,7 +38,7 @@ export function customType(schema: Schema | undefined): Atom {
   );
 }
 
-/** The formats of strings that are strings to merging; those of another one are any scalar. */
+/** Formats of strings that merging treats as strings; other formats are any scalar. */
 const UNTYPED_BUT = ['', 'byte'];
 
 function typeOf(schema: Schema): Atom {

@@ -1,6 +1,6 @@
 /**
- * What is wrong with a value by its schema, in the words of the real server. An update is not held
- * to what was wrong before and did not change (ratcheting). kube-openapi: pkg/validation/validate;
+ * Validates a value by its schema, with the real server's messages. An update may keep an invalid
+ * value that it does not change (ratcheting). kube-openapi: pkg/validation/validate;
  * apiextensions-apiserver: pkg/apiserver/validation.
  */
 import {
@@ -23,7 +23,7 @@ import { formatError, isKnownFormat } from './formats.ts';
 import { isSame, validateNumber } from './numbers.ts';
 import { additional, isIntOrString, type Schema, schemaAt } from './structural.ts';
 
-/** @param old what the value was; undefined: it is new */
+/** @param old the value before an update; undefined: it is new */
 export const validateObject = (
   schema: Schema,
   value: Json,
@@ -31,14 +31,14 @@ export const validateObject = (
 ): FieldError[] => [...check(schema, value, old, '', true).errors];
 
 /**
- * What a check found, and how much of the value was as the schema says: where no alternative fits,
- * the errors are those of the one that fits most.
+ * The errors of a check, and how many parts of the value matched: if no alternative of an anyOf or
+ * oneOf matches, the errors are those of the one with the most matches.
  */
 class Result {
   readonly errors: FieldError[] = [];
   matches = 0;
 
-  /** An error that was told is not told again, nor what comes with it after it. */
+  /** Adds errors up to the first one that was already added. */
   add(...errors: readonly FieldError[]): void {
     let found = false;
     for (const error of errors) {
@@ -59,7 +59,7 @@ class Result {
   }
 }
 
-/** What the real server calls the place of errors that belong to no field. */
+/** The real server's path of errors that belong to no field. */
 const NOWHERE = '<nil>';
 
 const shown = (path: string): string => (path === '' ? NOWHERE : path);
@@ -77,7 +77,7 @@ function jsonType(value: Json): string {
   return typeof value;
 }
 
-/** @param ratchets an error of a value that is as it was does not count */
+/** @param ratchets errors of an unchanged value are ignored */
 function check(
   schema: Schema,
   value: Json,
@@ -107,14 +107,14 @@ function check(
   return result;
 }
 
-/** Of int64, as a number of JavaScript. */
+/** The largest float64 that is an int64. */
 const LARGEST = 2 ** 63 - 1024;
 
 function typeErrors(schema: Schema, wanted: string, value: Json, path: string): FieldError[] {
   if (wanted === '' || (value === null && schema.nullable === true)) return [];
   const given = jsonType(value);
   const types = wanted.split(',');
-  // Of a text with a format the real server only looks at that, and takes a list for one.
+  // For a string with a format the real server checks only that, and accepts a list.
   const hasFormat = typeof schema.format === 'string' && isKnownFormat(schema.format, wanted);
   if (hasFormat && wanted === 'string' && given === 'array') return [];
   if (types.includes(given) || (given === 'integer' && types.includes('number'))) return [];
@@ -168,11 +168,11 @@ function combined(
   if (isObject(schema.not) && of(schema.not).isValid) fail('not validate the schema (not)');
 }
 
-/** The first of those that fit most. */
+/** The first of the results with the most matches. */
 const best = (results: readonly Result[]): Result =>
   results.reduce((most, each) => (each.matches > most.matches ? each : most));
 
-/** Of length and pattern the first that is wrong. */
+/** Reports only the first error of length and pattern. */
 function validateString(schema: Schema, value: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const length = [...value].length;
@@ -192,7 +192,7 @@ function validateString(schema: Schema, value: string, path: string): FieldError
   return errors;
 }
 
-/** RE2 is nearly JavaScript's; what it has and JavaScript has not is taken to match. */
+/** Patterns that JavaScript cannot compile, as their syntax is RE2's only, match everything. */
 function matches(pattern: string, value: string): boolean {
   try {
     const own = pattern.replaceAll(/\\(?:x(?=\{)|[\s\S])/g, (escaped) =>
@@ -233,8 +233,8 @@ const tooMany = (path: string, count: number, most: number): FieldError => ({
 });
 
 /**
- * Finds what an item was before an update: only those of a list by keys are known to be the same.
- * Of several with one key the first counts.
+ * Finds an item before the update: only items of a list by keys can be correlated, the first one of
+ * each key.
  */
 function earlierItems(
   schema: Schema,
@@ -248,14 +248,14 @@ function earlierItems(
   return (item) => (isObject(item) ? was.get(jsonKey(mapKeyOf(keys, item))) : undefined);
 }
 
-/** The keys of a list that is a map; undefined: it is none. */
+/** The keys of a list that is a map; undefined for other lists. */
 export const mapKeys = (schema: Schema): readonly string[] | undefined => {
   const keys = schema['x-kubernetes-list-map-keys'];
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(keys)) return undefined;
   return keys.filter((key) => typeof key === 'string');
 };
 
-/** The members of an item by which it is known. */
+/** The keys of an item. */
 export const mapKeyOf = (keys: readonly string[], item: Json): JsonObject =>
   Object.fromEntries(
     keys.flatMap((key) => {
@@ -282,7 +282,7 @@ function checkMembers(
     result.add(tooMany(path, count, maxProperties));
   const properties = schemaAt(schema, 'properties') ?? {};
   const rest = additional(schema);
-  // A map that is one value has no members that are known to be the same.
+  // Members of an atomic map are not correlated with those before the update.
   const was = isObject(old) && schema['x-kubernetes-map-type'] !== 'atomic' ? old : {};
   for (const [name, member] of Object.entries(value)) {
     const of = schemaAt(properties, name) ?? (isObject(rest) ? rest : undefined);
