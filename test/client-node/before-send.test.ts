@@ -13,7 +13,7 @@ import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, identity, start as startH2 } from './http2-fixture.ts';
+import { ca, cleanups, identity, start as startH2 } from './http2-transports.ts';
 
 const kept = (transport: Transport): Transport => {
   cleanups.push(() => transport.close?.());

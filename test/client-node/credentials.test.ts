@@ -18,7 +18,7 @@ import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { certificate, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, start } from './http2-fixture.ts';
+import { ca, cleanups, get, start } from './http2-transports.ts';
 
 const base64 = (value: string) => Buffer.from(value).toString('base64');
 const clusterAt = (server: string, name = 'c') => ({

@@ -19,7 +19,7 @@ import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { configMap } from '../helpers/client/fixtures.ts';
 import { serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-fixture.ts';
+import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-transports.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 interface Options {

@@ -16,7 +16,7 @@ import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { serve, text } from '../helpers/http-servers.ts';
-import { cleanups } from './http2-fixture.ts';
+import { cleanups } from './http2-transports.ts';
 
 const API = 'client.authentication.k8s.io/v1';
 const HINT = 'see https://example.com/install';

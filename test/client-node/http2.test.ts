@@ -6,7 +6,7 @@ import { httpTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { authority, certificate, serve, text } from '../helpers/http-servers.ts';
-import { serveH2 } from './h2-servers.ts';
+import { serveH2 } from './http2-servers.ts';
 import {
   ask,
   ca,
@@ -18,7 +18,7 @@ import {
   transportTo,
   watch,
   watchOrAnswer,
-} from './http2-fixture.ts';
+} from './http2-transports.ts';
 
 const alice = await certificate(ca, 'alice');
 

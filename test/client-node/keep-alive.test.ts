@@ -10,7 +10,7 @@ import type { Transport } from 'capstan/cache';
 import { httpTransport, type KubeConfigLike, kubeConfigTransport } from 'capstan/client-node';
 import { afterEach, describe, expect, test } from 'vitest';
 import { authority, certificate, serve } from '../helpers/http-servers.ts';
-import { serveH2 } from './h2-servers.ts';
+import { serveH2 } from './http2-servers.ts';
 
 const cleanups: (() => Promise<unknown> | undefined)[] = [];
 afterEach(async () => {

@@ -13,7 +13,7 @@ import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Authority, authority, certificate, serve, text } from '../helpers/http-servers.ts';
-import { serveH2 } from './h2-servers.ts';
+import { serveH2 } from './http2-servers.ts';
 
 let ca: Authority;
 let otherCa: Authority;

@@ -9,7 +9,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { describe, expect, test } from 'vitest';
 import { authority, certificate, serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, identity, start } from './http2-fixture.ts';
+import { ca, cleanups, get, identity, start } from './http2-transports.ts';
 
 const keep = (socket: Socket): Socket => {
   cleanups.push(async () => socket.destroy());

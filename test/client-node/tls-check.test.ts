@@ -9,7 +9,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { describe, expect, test } from 'vitest';
 import { authority, certificate } from '../helpers/http-servers.ts';
-import { ask, ca, cleanups, identity, start, transportTo } from './http2-fixture.ts';
+import { ask, ca, cleanups, identity, start, transportTo } from './http2-transports.ts';
 
 const other = await certificate(await authority(), 'other');
 const encrypted = createPrivateKey(identity.key).export({

@@ -14,7 +14,7 @@ import {
   Widgets,
   widget,
 } from '../helpers/client/fixtures.ts';
-import { behind, settled } from './gate.ts';
+import { behind, settled } from './watch-gate.ts';
 
 const Pods = defineResource<{
   metadata: { namespace: string; name: string };

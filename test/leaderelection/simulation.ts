@@ -12,7 +12,7 @@ import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { sleep } from '../../bindings/base/wait.ts';
 import { LeaseServer } from '../helpers/leaderelection/lease-server.ts';
 import { Random } from '../helpers/random.ts';
-import { Machine, Network, SimulatedWorld } from './world.ts';
+import { Machine, Network, SimulatedWorld } from './simulated-machines.ts';
 
 export interface SimulationOptions {
   readonly seed: number;

@@ -7,7 +7,7 @@ import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'ca
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './managers.ts';
+import { managerOf, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 

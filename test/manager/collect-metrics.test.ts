@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { collect, mergeExpositions } from '../../bindings/manager/collect-metrics.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './managers.ts';
+import { managerOf, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 

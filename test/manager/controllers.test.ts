@@ -17,7 +17,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { grownSince, resources } from './left.ts';
+import { grownSince, resources } from './active-resources.ts';
 
 const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';

@@ -12,7 +12,7 @@ import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { noServer, others, recorded, start } from './managers.ts';
+import { noServer, others, recorded, start } from './recording-runnables.ts';
 
 type Stored = Parameters<ResourceLock['update']>[0];
 

@@ -15,7 +15,7 @@ import {
   silence,
 } from '../helpers/leaderelection/lease-server.ts';
 import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
-import { recorded, start } from './managers.ts';
+import { recorded, start } from './recording-runnables.ts';
 
 const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({
   holderIdentity,

@@ -8,8 +8,8 @@ import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../helpers/random.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { grownSince, resources } from './left.ts';
-import { managerOf, recorded, start } from './managers.ts';
+import { grownSince, resources } from './active-resources.ts';
+import { managerOf, recorded, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';

@@ -9,7 +9,7 @@ import { ApiServer } from 'capstan/testing';
 import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, noServer, others, recorded, start } from './managers.ts';
+import { managerOf, noServer, others, recorded, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 

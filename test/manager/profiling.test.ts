@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { ManagerOptions } from 'capstan/manager';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { managerOf, start } from './managers.ts';
+import { managerOf, start } from './recording-runnables.ts';
 
 async function profiled(options: Partial<ManagerOptions> = {}) {
   const { manager, clock } = managerOf({ profiling: { bindAddress: '127.0.0.1:0' }, ...options });

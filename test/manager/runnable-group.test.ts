@@ -7,7 +7,7 @@ import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { RunnableGroup } from '../../bindings/manager/runnable-group.ts';
 import { Runnables } from '../../bindings/manager/runnables.ts';
-import { recorded } from './managers.ts';
+import { recorded } from './recording-runnables.ts';
 
 const never = new AbortController().signal;
 

@@ -10,7 +10,7 @@ import { connect as connectTLS } from 'node:tls';
 import { HTTPServer } from 'capstan/manager';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Authority, authority, certificate } from '../helpers/http-servers.ts';
-import { managerOf } from './managers.ts';
+import { managerOf } from './recording-runnables.ts';
 
 let tls: Authority;
 beforeAll(async () => {

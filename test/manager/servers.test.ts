@@ -15,7 +15,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authority, certificate } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './managers.ts';
+import { managerOf, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 
-const program = fileURLToPath(new URL('signalled.ts', import.meta.url));
+const program = fileURLToPath(new URL('signal-process.ts', import.meta.url));
 
 /** Starts the program; `line` is its next line. */
 function run(...args: string[]) {

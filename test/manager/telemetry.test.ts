@@ -10,7 +10,7 @@ import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/contr
 import { newManager, type Tracer } from 'capstan/manager';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { managerOf, noServer, start } from './managers.ts';
+import { managerOf, noServer, start } from './recording-runnables.ts';
 
 function pinoLines(): { logger: Logger; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];

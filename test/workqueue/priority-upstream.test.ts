@@ -15,7 +15,7 @@ import { parseText } from '../helpers/prometheus-text.ts';
 import { settle, track } from '../helpers/promise-state.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
-import { PriorityProvider } from './priority-provider.ts';
+import { PriorityProvider } from './recording-priority-metrics.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-upstream.test.ts: CAPSTAN_SEED=${seed}`);

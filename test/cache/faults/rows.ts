@@ -165,11 +165,11 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       { file: 'test/client-node/keep-alive.test.ts', name: 'a watch over HTTP/1.1' },
       {
-        file: 'test/client-node/http2-life.test.ts',
+        file: 'test/client-node/http2-connections.test.ts',
         name: 'is detected 45 s after the last byte, and all its streams are reset',
       },
       {
-        file: 'test/client-node/informers.test.ts',
+        file: 'test/client-node/http2-informers.test.ts',
         name: 'twenty informers share a connection, also after the network forgets it',
       },
     ],
@@ -258,7 +258,7 @@ export const FAULTS: readonly Row[] = [
     tests: ['a server that compresses streams and lists for those who accept it is read as it is'],
     elsewhere: [
       {
-        file: 'test/client-node/encoding.test.ts',
+        file: 'test/client-node/compressed-responses.test.ts',
         name: 'each member of a watch arrives when it is flushed',
       },
     ],
@@ -268,11 +268,11 @@ export const FAULTS: readonly Row[] = [
     happens: 'Running watches live on; new requests take a new connection.',
     elsewhere: [
       {
-        file: 'test/client-node/http2-life.test.ts',
+        file: 'test/client-node/http2-connections.test.ts',
         name: 'keeps its watches, and new requests use a new connection',
       },
       {
-        file: 'test/client-node/informers.test.ts',
+        file: 'test/client-node/http2-informers.test.ts',
         name: 'a server with GOAWAY loses no event',
       },
     ],

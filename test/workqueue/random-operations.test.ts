@@ -1,7 +1,7 @@
 /**
  * More than a million random operations on the queues, each answer compared with the model
  * (test/helpers/workqueue/queue-model.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
- * test/workqueue/random.test.ts` repeats a run.
+ * test/workqueue/random-operations.test.ts` repeats a run.
  */
 import {
   BucketRateLimiter,
@@ -30,7 +30,7 @@ import {
 } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
-console.log(`test/workqueue/random.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/workqueue/random-operations.test.ts: CAPSTAN_SEED=${seed}`);
 
 /** How items of a kind are made: a new one at each use, and the model's key for it, one to one. */
 interface Kind<T> {

@@ -10,7 +10,7 @@
  * - no wake-up is lost: when no actor can move, nothing is ready, or no get waits;
  * - after a shutdown every call ends.
  *
- * interleavings.test.ts has longer programs on fewer schedules. Seed by CAPSTAN_SEED;
+ * random-waits.test.ts has longer programs on fewer schedules. Seed by CAPSTAN_SEED;
  * CAPSTAN_SCHEDULES sets how many.
  */
 import { FakeClock } from 'capstan/workqueue';
@@ -289,7 +289,7 @@ describe.each(implementations)('any order of moves, $name', (make) => {
 
 test('at least a hundred thousand schedules ran', () => {
   console.log(
-    `test/workqueue/schedules.test.ts: CAPSTAN_SEED=${seed}: ${runs} ` +
+    `test/workqueue/random-schedules.test.ts: CAPSTAN_SEED=${seed}: ${runs} ` +
       `schedules, ${schedules.size} of them distinct`,
   );
   expect(schedules.size).toBeGreaterThanOrEqual(Math.min(GOAL, RUNS));

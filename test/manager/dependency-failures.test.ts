@@ -5,7 +5,7 @@
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, recorded, start } from './managers.ts';
+import { managerOf, recorded, start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 

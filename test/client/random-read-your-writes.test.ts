@@ -12,7 +12,7 @@ import { ApiServer } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { at, type Widget, Widgets, widget } from '../helpers/client/fixtures.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { Gate } from './gate.ts';
+import { Gate } from './watch-gate.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const NAMESPACES = ['one', 'two'];

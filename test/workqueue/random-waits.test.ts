@@ -13,7 +13,7 @@ import { implementations } from '../helpers/workqueue/implementations.ts';
 import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
-console.log(`test/workqueue/interleavings.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/workqueue/random-waits.test.ts: CAPSTAN_SEED=${seed}`);
 const parameters = { seed: seed | 0, numRuns: 150, endOnFailure: false };
 
 type Command =

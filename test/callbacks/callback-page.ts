@@ -1,5 +1,5 @@
 /** Generates docs/callbacks.md from the rows. */
-import { type Row, SECTIONS } from './rows.ts';
+import { type Row, SECTIONS } from './callback-table.ts';
 
 const HEAD = `# Functions that you pass in
 
@@ -10,9 +10,9 @@ package. No key and no event is lost, unless the table says so.
 \`console.error\`). Where no promise is expected, a promise is refused or reported, and its rejection
 never ends the process.
 
-This page is generated from \`test/callbacks/rows.ts\`. A test checks that each function which the
+This page is generated from \`test/callbacks/callback-table.ts\`. A test checks that each function which the
 types of the package let you pass has a row, and that the tests exist.
-\`test/callbacks/controller.test.ts\` and \`informer.test.ts\` call each of theirs in each of these
+\`test/callbacks/controller-callbacks.test.ts\` and \`informer-callbacks.test.ts\` call each of theirs in each of these
 ways.
 `;
 

@@ -16,7 +16,7 @@ import { describe, expect, test } from 'vitest';
 import { type ConfigMap, ConfigMaps, LiveServer } from '../helpers/cache/live-server.ts';
 import { teller } from '../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
-import { misbehaving, WAYS, type Way, type World } from './ways.ts';
+import { misbehaving, WAYS, type Way, type World } from './misbehaviours.ts';
 
 const reported = collectErrors();
 
@@ -30,7 +30,7 @@ interface Plan {
 }
 
 interface Row {
-  /** The names of handed-in.ts. */
+  /** The names of user-functions.ts. */
   readonly name: string;
   plan(bad: Bad): Plan;
   /** Misbehaviours during which the informer has no objects. */

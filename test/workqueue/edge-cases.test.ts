@@ -24,7 +24,7 @@ import { expectError } from '../helpers/expect-error.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { PriorityProvider } from './priority-provider.ts';
+import { PriorityProvider } from './recording-priority-metrics.ts';
 
 const reported = collectErrorValues();
 afterEach(() => setKeyMode(undefined));

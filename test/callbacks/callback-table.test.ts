@@ -6,9 +6,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { handedIn } from './handed-in.ts';
-import { OURS, SECTIONS } from './rows.ts';
-import { page } from './table.ts';
+import { page } from './callback-page.ts';
+import { OURS, SECTIONS } from './callback-table.ts';
+import { handedIn } from './user-functions.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const rows = SECTIONS.flatMap(([, all]) => all);
@@ -39,7 +39,7 @@ test('every test that a row names exists', () => {
   expect(files.filter((file) => !existsSync(`${root}/test/${file}`))).toEqual([]);
 });
 
-test.each(['callbacks/controller.test.ts', 'callbacks/informer.test.ts'])(
+test.each(['callbacks/controller-callbacks.test.ts', 'callbacks/informer-callbacks.test.ts'])(
   'the rows that name %s are those of the functions it calls',
   (file) => {
     const text = readFileSync(`${root}/test/${file}`, 'utf8');

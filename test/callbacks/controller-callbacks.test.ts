@@ -27,7 +27,7 @@ import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { Widget, widget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { misbehaving, WAYS, type Way, type World } from './ways.ts';
+import { misbehaving, WAYS, type Way, type World } from './misbehaviours.ts';
 
 const reported = collectErrors();
 
@@ -41,7 +41,7 @@ interface Plan {
 }
 
 interface Row {
-  /** The names of handed-in.ts. */
+  /** The names of user-functions.ts. */
   readonly name: string;
   plan(bad: Bad, clock: FakeClock): Plan;
   /**

@@ -7,7 +7,7 @@ import { type HttpTransportOptions, kubeConfigTransport } from 'capstan/client-n
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { text } from '../helpers/http-servers.ts';
-import { freezingProxy } from './h2-servers.ts';
+import { freezingProxy } from './http2-servers.ts';
 import {
   ask,
   ca,
@@ -19,7 +19,7 @@ import {
   transportTo,
   watch,
   watchOrAnswer,
-} from './http2-fixture.ts';
+} from './http2-transports.ts';
 
 describe('a server that sends GOAWAY', () => {
   test('keeps its watches, and new requests use a new connection', async () => {

@@ -15,7 +15,7 @@ import { httpTransport } from 'capstan/client-node';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { afterEach, expect, test } from 'vitest';
 import { authority, certificate, text } from '../helpers/http-servers.ts';
-import { freezingProxy, serveH2 } from './h2-servers.ts';
+import { freezingProxy, serveH2 } from './http2-servers.ts';
 
 const ConfigMaps = defineResource<KubeObject & { metadata: { name: string } }>()({
   group: '',

@@ -9,7 +9,7 @@ import { httpTransport } from 'capstan/client-node';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { type Authority, authority, certificate, serve, text } from '../helpers/http-servers.ts';
-import { serveH2 } from './h2-servers.ts';
+import { serveH2 } from './http2-servers.ts';
 
 let ca: Authority;
 let identity: Authority;

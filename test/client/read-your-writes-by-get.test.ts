@@ -8,7 +8,7 @@ import { FakeClock } from 'capstan/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { at, ConfigMaps, configMap, live, recorded } from '../helpers/client/fixtures.ts';
-import { Gate, settled } from './gate.ts';
+import { Gate, settled } from './watch-gate.ts';
 
 let reported: string[] = [];
 let previous: ReturnType<typeof setErrorHandler>;

@@ -2,7 +2,7 @@
  * Hundreds of thousands of random operations on priority queues, each answer compared with the
  * model (test/helpers/workqueue/priority-queue-model.ts), without and with aging, with and without
  * metrics. The seed is printed; `CAPSTAN_SEED=… npx vitest run
- * test/workqueue/priority-random.test.ts` repeats a run.
+ * test/workqueue/random-priorities.test.ts` repeats a run.
  */
 import {
   FakeClock,
@@ -23,10 +23,10 @@ import {
   ModelPriorityQueue,
 } from '../helpers/workqueue/priority-queue-model.ts';
 import { ModelExponential } from '../helpers/workqueue/queue-model.ts';
-import { PriorityProvider } from './priority-provider.ts';
+import { PriorityProvider } from './recording-priority-metrics.ts';
 
 const seed = testSeed();
-console.log(`test/workqueue/priority-random.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/workqueue/random-priorities.test.ts: CAPSTAN_SEED=${seed}`);
 
 interface Plan {
   readonly operations: number;

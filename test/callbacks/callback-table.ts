@@ -1,11 +1,11 @@
 /**
  * The table of user functions and of what happens when they misbehave. docs/callbacks.md is
- * generated from it; rows.test.ts checks that every function that handed-in.ts finds has a row, and
+ * generated from it; callback-table.test.ts checks that every function that user-functions.ts finds has a row, and
  * that every test that a row names exists.
  */
 
 export interface Row {
-  /** The names of handed-in.ts; `Type.*` stands for all members of a type. */
+  /** The names of user-functions.ts; `Type.*` stands for all members of a type. */
   readonly functions: readonly string[];
   /** The name in the documentation. */
   readonly what: string;
@@ -21,8 +21,8 @@ export interface Row {
 const CALLER =
   'the caller of the function that it was passed to gets the error, and nothing else happens';
 const FREE = 'allowed; after the end it is not called again';
-const CONTROLLER = 'callbacks/controller.test.ts';
-const INFORMER = 'callbacks/informer.test.ts';
+const CONTROLLER = 'callbacks/controller-callbacks.test.ts';
+const INFORMER = 'callbacks/informer-callbacks.test.ts';
 const TOLD = 'reported, and nothing else happens';
 
 export const QUEUES: readonly Row[] = [
@@ -36,7 +36,7 @@ export const QUEUES: readonly Row[] = [
     within: 'allowed; a queue that it disposes of refuses the call with DISPOSED',
     tests: [
       'workqueue/callbacks.test.ts',
-      'workqueue/hardening.test.ts',
+      'workqueue/edge-cases.test.ts',
       'workqueue/order-failures.test.ts',
     ],
   },
@@ -87,7 +87,7 @@ export const QUEUES: readonly Row[] = [
       'limiter that throws for a request fails the controller’s start',
     rubbish: '`forget`: ignored, a rejection is reported; `numRequeues`: as if it threw',
     within: FREE,
-    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+    tests: [CONTROLLER, 'controller/dependency-failures.test.ts'],
   },
   {
     functions: ['GetOptions.taken'],
@@ -95,7 +95,7 @@ export const QUEUES: readonly Row[] = [
     throws: 'the get is rejected; the item has been handed out nevertheless',
     rubbish: 'ignored',
     within: FREE,
-    tests: ['workqueue/get-taken.test.ts'],
+    tests: ['workqueue/get-options.test.ts'],
   },
   {
     functions: ['MetricsProvider.*', 'Metric.*', 'PriorityDepth.*'],
@@ -103,7 +103,7 @@ export const QUEUES: readonly Row[] = [
     throws: TOLD,
     rubbish: 'ignored; a rejection is reported',
     within: FREE,
-    tests: [CONTROLLER, 'workqueue/hardening.test.ts', 'workqueue/metrics.test.ts'],
+    tests: [CONTROLLER, 'workqueue/edge-cases.test.ts', 'workqueue/metrics.test.ts'],
   },
   {
     functions: ['until(fn)'],
@@ -111,7 +111,7 @@ export const QUEUES: readonly Row[] = [
     throws: 'reported, and it is called again after the period',
     rubbish: 'a promise is waited for; else ignored',
     within: FREE,
-    tests: ['workqueue/until.test.ts', 'workqueue/hardening.test.ts'],
+    tests: ['workqueue/until.test.ts', 'workqueue/edge-cases.test.ts'],
   },
   {
     functions: ['parallelizeUntil(run)'],
@@ -335,7 +335,7 @@ export const CONTROLLERS: readonly Row[] = [
     throws: 'the start fails with SOURCE_FAILED; `status`: the report says so',
     rubbish: 'a start that never settles: CACHE_SYNC_TIMEOUT',
     within: FREE,
-    tests: ['controller/start.test.ts', 'controller/hostile.test.ts'],
+    tests: ['controller/start.test.ts', 'controller/dependency-failures.test.ts'],
   },
   {
     functions: ['ControllerSettings.newQueue'],
@@ -351,7 +351,7 @@ export const CONTROLLERS: readonly Row[] = [
     throws: 'reported, together with the error that it was to log',
     rubbish: 'ignored; a rejection is reported',
     within: FREE,
-    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+    tests: [CONTROLLER, 'controller/dependency-failures.test.ts'],
   },
   {
     functions: ['ControllerSettings.logConstructor'],
@@ -360,7 +360,7 @@ export const CONTROLLERS: readonly Row[] = [
       'reported; what would have been logged as an error goes to the hook of `setErrorHandler`',
     rubbish: 'as if it threw',
     within: FREE,
-    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+    tests: [CONTROLLER, 'controller/dependency-failures.test.ts'],
   },
   {
     functions: ['Tracer.startActiveSpan'],
@@ -368,7 +368,7 @@ export const CONTROLLERS: readonly Row[] = [
     throws: 'reported; the reconcile runs once, without its span',
     rubbish: 'ignored; a rejection is reported',
     within: FREE,
-    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+    tests: [CONTROLLER, 'controller/dependency-failures.test.ts'],
   },
 ];
 
@@ -478,7 +478,7 @@ export const PROCESSES: readonly Row[] = [
     throws: 'both errors go to the console',
     rubbish: 'ignored; a rejection goes to the console',
     within: 'allowed',
-    tests: ['controller/hostile.test.ts'],
+    tests: ['controller/dependency-failures.test.ts'],
   },
   {
     functions: [

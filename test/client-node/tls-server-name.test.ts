@@ -9,7 +9,7 @@ import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { expect, test } from 'vitest';
 import { certificate, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, start } from './http2-fixture.ts';
+import { ca, cleanups, get, start } from './http2-transports.ts';
 
 const identity = await certificate(ca, 'addressed', [{ type: 7, ip: '127.0.0.1' }]);
 

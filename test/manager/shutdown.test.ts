@@ -12,7 +12,7 @@ import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import { Part, Widget, widget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { start } from './managers.ts';
+import { start } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 

@@ -6,7 +6,7 @@ import { type Transport, TransportError } from 'capstan/cache';
 import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
 import { afterEach, expect } from 'vitest';
 import { authority, certificate, text } from '../helpers/http-servers.ts';
-import { serveH2 } from './h2-servers.ts';
+import { serveH2 } from './http2-servers.ts';
 
 export const ca = await authority();
 /** The TLS files of the servers. */
