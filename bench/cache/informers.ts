@@ -12,7 +12,7 @@
 
 import { cost, type Figure } from '../measure/figures.ts';
 import { figuresOf, figuresOfScript, type GoProgram } from '../measure/programs.ts';
-import { inTurn, WARM_UP } from '../measure/readers.ts';
+import { readInTurn, WARM_UP } from '../measure/readers.ts';
 import { verdictOf } from '../measure/rounds.ts';
 import { withServer } from '../measure/servers.ts';
 import { HANDLERS } from './informer-handlers.ts';
@@ -101,6 +101,6 @@ async function measure(
     );
     if ('program' in clientGo)
       readers.set('client-go', () => figuresOf(clientGo.program, ['informer', url, n]));
-    return inTurn('informer', events, readers, notes);
+    return readInTurn('informer', events, readers, notes);
   });
 }

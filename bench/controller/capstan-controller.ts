@@ -14,7 +14,7 @@ import { newManager } from 'capstan/manager';
 import type { Figure } from '../measure/figures.ts';
 import { watchArguments } from '../measure/watch-arguments.ts';
 import { LastVersions } from '../peers/last-versions.mjs';
-import { READERS, type Reader, workOf } from './controller-readers.ts';
+import { controllerWork, READERS, type Reader } from './controller-readers.ts';
 
 interface Pod extends KubeObject {
   spec: { nodeName: string };
@@ -30,7 +30,7 @@ const Pods = defineResource<Pod>()({
 });
 
 const manager = newManager({ transport: httpTransport(url), cache: { watchList: false } });
-const work = workOf(reader, warmUp > 0);
+const work = controllerWork(reader, warmUp > 0);
 const stop = new AbortController();
 const versions = new LastVersions(events, warmUp);
 

@@ -10,5 +10,5 @@ export type Reader = (typeof READERS)[number];
  * @param warm it has had events before those that are measured, so that the engine has compiled
  * what it will
  */
-export const workOf = (reader: Reader, warm: boolean): string =>
+export const controllerWork = (reader: Reader, warm: boolean): string =>
   `${reader === 'name' ? 'controller' : `controller-${reader}`}${warm ? '-warm' : ''}`;

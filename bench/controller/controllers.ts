@@ -11,7 +11,7 @@
 
 import { cost, type Figure, showCount } from '../measure/figures.ts';
 import { figuresOf, figuresOfScript, type GoProgram } from '../measure/programs.ts';
-import { inTurn, type Readers, WARM_UP } from '../measure/readers.ts';
+import { type Readers, readInTurn, WARM_UP } from '../measure/readers.ts';
 import { verdictOf } from '../measure/rounds.ts';
 import { withServer } from '../measure/servers.ts';
 import { READERS } from './controller-readers.ts';
@@ -91,6 +91,6 @@ async function measure(
     );
     if ('program' in runtime)
       readers.set('controller-runtime', () => figuresOf(runtime.program, [url, n]));
-    return inTurn('controller', events, readers, notes);
+    return readInTurn('controller', events, readers, notes);
   });
 }

@@ -18,7 +18,7 @@ const roundsFor = (events: number): number => (events < 10_000 ? 2 : 5);
 /** By the name of each reader, which begins with `capstan` where it is ours, one run of it. */
 export type Readers = Map<string, () => Promise<Figure[]>>;
 
-export async function inTurn(
+export async function readInTurn(
   work: string,
   events: number,
   readers: Readers,

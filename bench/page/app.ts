@@ -6,8 +6,8 @@ import { Controls } from './controls.ts';
 import { byId } from './dom.ts';
 import { showSeconds } from './format.ts';
 import { environmentHere, showEnvironment } from './machine.ts';
-import { type Item, itemsOf, type Plan, planOf, STEADY_RATE } from './plan.ts';
-import type { PeerName, SteadySlice, WorkerFacts } from './protocol.ts';
+import { type Item, type Plan, plannedItems, planOf, STEADY_RATE } from './plan.ts';
+import type { PagePeerName, SteadySlice, WorkerFacts } from './protocol.ts';
 import { type Result, type Row, rowOf, type Steady, SteadyTally } from './result.ts';
 import { runPlan, WorkerError } from './run.ts';
 import { decodeResult, looksShared, ShareError } from './share.ts';
@@ -50,7 +50,7 @@ function lay(items: readonly Item[], steadySeconds: number): void {
 function idle(plan: Plan, text?: string): void {
   enter('idle');
   shared.hidden = true;
-  lay(itemsOf(plan), plan.live === 0 ? 0 : plan.seconds);
+  lay(plannedItems(plan), plan.live === 0 ? 0 : plan.seconds);
   showEnvironment(machine, environmentHere(facts, false), facts !== undefined);
   void shareButtons.offer(undefined);
   controls.ready(plan, text);
@@ -61,7 +61,7 @@ class Run {
   readonly rows = new Map<string, Row>();
   hidden = document.hidden;
   readonly #plan: Plan;
-  readonly #tallies: Record<PeerName, SteadyTally>;
+  readonly #tallies: Record<PagePeerName, SteadyTally>;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -71,11 +71,11 @@ class Run {
     };
   }
 
-  slice(peer: PeerName, slice: SteadySlice): void {
+  slice(peer: PagePeerName, slice: SteadySlice): void {
     this.#tallies[peer].add(slice);
   }
 
-  sides(): Pick<Steady, PeerName> {
+  sides(): Pick<Steady, PagePeerName> {
     return { capstan: this.#tallies.capstan.side(), naive: this.#tallies.naive.side() };
   }
 

@@ -79,7 +79,7 @@ export interface Item {
   n: number;
 }
 
-export function itemsOf(plan: Plan): Item[] {
+export function plannedItems(plan: Plan): Item[] {
   return plan.works.flatMap((work) => plan.sizes.map((n) => ({ work, n })));
 }
 
@@ -97,7 +97,7 @@ export function steadyShape(plan: Plan): SteadyShape {
  * second with 10^6 keys.
  */
 export function roughSeconds(plan: Plan): number {
-  const rounds = itemsOf(plan).reduce(
+  const rounds = plannedItems(plan).reduce(
     (sum, { n }) => sum + (n > 100_000 ? 1 : 0.22) * (plan.rounds + 1) * 2,
     0,
   );

@@ -4,8 +4,8 @@
  * tenth of a second until it is done.
  */
 
-export const PEERS = ['capstan', 'naive'] as const;
-export type PeerName = (typeof PEERS)[number];
+export const PAGE_PEERS = ['capstan', 'naive'] as const;
+export type PagePeerName = (typeof PAGE_PEERS)[number];
 
 /** How the steady load is shaped. Each millisecond `rate / 1000` keys fall due. */
 export interface SteadyShape {
@@ -20,9 +20,9 @@ export interface SteadyShape {
 }
 
 export type Order =
-  | { type: 'prepare'; peer: PeerName; work: string; n: number }
+  | { type: 'prepare'; peer: PagePeerName; work: string; n: number }
   | { type: 'round' }
-  | { type: 'steady'; peer: PeerName; shape: SteadyShape };
+  | { type: 'steady'; peer: PagePeerName; shape: SteadyShape };
 
 /** What only a worker can tell about where it runs. */
 export interface WorkerFacts {

@@ -5,11 +5,11 @@ import {
   type Environment,
   overlaps,
   PERCENTILES,
+  pageRatio,
+  pageVerdict,
   type Result,
   type Row,
-  ratioOf,
   type Steady,
-  verdictOf,
 } from './result.ts';
 
 export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
@@ -36,7 +36,7 @@ export function environmentLine(e: Environment): string {
 
 /** "Faster in 20 of 24, slower in 4; geometric mean 1.90× faster." */
 export function verdictLine(rows: readonly Row[]): string {
-  const verdict = verdictOf(rows);
+  const verdict = pageVerdict(rows);
   if (verdict === undefined) return '';
   const { wins, losses, mean } = verdict;
   return `Faster in ${wins} of ${rows.length}, slower in ${losses}; geometric mean ${showRatio(mean)}.`;
@@ -85,7 +85,7 @@ export function markdownOf(result: Result): string {
       '|---|---|---|---|---|---|',
       ...result.rows.map(
         (row) =>
-          `| ${row.work} | ${showCount(row.n)} | ${time(row, 'capstan')} | ${time(row, 'naive')} | ${ratioOf(row).toFixed(2)} | ${showRatio(ratioOf(row))}${overlaps(row) ? ', ranges overlap' : ''} |`,
+          `| ${row.work} | ${showCount(row.n)} | ${time(row, 'capstan')} | ${time(row, 'naive')} | ${pageRatio(row).toFixed(2)} | ${showRatio(pageRatio(row))}${overlaps(row) ? ', ranges overlap' : ''} |`,
       ),
     );
   }

@@ -5,9 +5,9 @@
  */
 import { geometricMean, median } from '../measure/figures.ts';
 import type { Item } from './plan.ts';
-import { BUCKET_MS, type PeerName, type SteadyShape, type SteadySlice } from './protocol.ts';
+import { BUCKET_MS, type PagePeerName, type SteadyShape, type SteadySlice } from './protocol.ts';
 
-export interface Spread {
+export interface ResultSpread {
   ns: number;
   min: number;
   max: number;
@@ -16,8 +16,8 @@ export interface Spread {
 export interface Row extends Item {
   /** Counted rounds: fewer than planned where the run was stopped. */
   rounds: number;
-  capstan: Spread;
-  naive: Spread;
+  capstan: ResultSpread;
+  naive: ResultSpread;
 }
 
 export const PERCENTILES = [0.5, 0.9, 0.99, 0.999, 1] as const;
@@ -74,11 +74,11 @@ export interface Result {
   steady: Steady | undefined;
 }
 
-export function spreadOf(samples: readonly number[]): Spread {
+export function spreadOf(samples: readonly number[]): ResultSpread {
   return { ns: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
 }
 
-export function ratioOf(row: Row): number {
+export function pageRatio(row: Row): number {
   return row.capstan.ns / row.naive.ns;
 }
 
@@ -99,11 +99,11 @@ export interface Verdict {
   worst: Row;
 }
 
-export function verdictOf(rows: readonly Row[]): Verdict | undefined {
-  const sorted = rows.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+export function pageVerdict(rows: readonly Row[]): Verdict | undefined {
+  const sorted = rows.toSorted((a, b) => pageRatio(a) - pageRatio(b));
   const [best, worst] = [sorted[0], sorted.at(-1)];
   if (best === undefined || worst === undefined) return undefined;
-  const ratios = rows.map(ratioOf);
+  const ratios = rows.map(pageRatio);
   return {
     wins: ratios.filter((ratio) => ratio < 1).length,
     losses: ratios.filter((ratio) => ratio > 1).length,
@@ -185,7 +185,7 @@ export class SteadyTally {
 }
 
 /** The samples of one row while it is measured. */
-export type Samples = Record<PeerName, number[]>;
+export type Samples = Record<PagePeerName, number[]>;
 
 export function rowOf(item: Item, samples: Samples): Row | undefined {
   const rounds = Math.min(samples.capstan.length, samples.naive.length);

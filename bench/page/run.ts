@@ -6,11 +6,11 @@
  * pay for what the other left behind. Stopping ends the workers at once, in the middle of a round
  * if need be; what was measured stays.
  */
-import { type Item, itemsOf, type Plan, STEADY_TURNS, steadyShape } from './plan.ts';
+import { type Item, type Plan, plannedItems, STEADY_TURNS, steadyShape } from './plan.ts';
 import {
   type Order,
-  PEERS,
-  type PeerName,
+  PAGE_PEERS,
+  type PagePeerName,
   type Report,
   type SteadySlice,
   type WorkerFacts,
@@ -31,7 +31,7 @@ export interface Listener {
   /** After each counted round. */
   sample(item: Item, samples: Samples): void;
   /** While the load runs; turns count from 0. */
-  slice(peer: PeerName, turn: number, slice: SteadySlice): void;
+  slice(peer: PagePeerName, turn: number, slice: SteadySlice): void;
 }
 
 /** What went wrong in a worker, with its code where it has one. */
@@ -132,14 +132,14 @@ async function measureItem(
   const samples: Samples = { capstan: [], naive: [] };
   try {
     steps.at(`${item.work}, ${countText(item.n)}: preparing`);
-    for (const peer of PEERS) {
+    for (const peer of PAGE_PEERS) {
       const report = await hands[peer].ask({ type: 'prepare', peer, ...item });
       if (report.type === 'prepared') listener.facts(report.facts);
     }
     for (let round = 0; round <= plan.rounds; round++) {
       const name = round === 0 ? 'warm-up' : `round ${round} of ${plan.rounds}`;
       steps.at(`${item.work}, ${countText(item.n)}: ${name}`);
-      for (const peer of PEERS) {
+      for (const peer of PAGE_PEERS) {
         const report = await hands[peer].ask({ type: 'round' });
         steps.advance(weightOf(item));
         if (report.type === 'round' && round > 0) samples[peer].push(report.ns);
@@ -147,7 +147,7 @@ async function measureItem(
       if (round > 0) listener.sample(item, samples);
     }
   } finally {
-    for (const peer of PEERS) hands[peer].end();
+    for (const peer of PAGE_PEERS) hands[peer].end();
   }
 }
 
@@ -159,7 +159,7 @@ async function measureSteady(
 ): Promise<void> {
   const shape = steadyShape(plan);
   for (let turn = 0; turn < STEADY_TURNS; turn++) {
-    for (const peer of PEERS) {
+    for (const peer of PAGE_PEERS) {
       const hand = new Hand(signal); // a new heap for each turn
       const place = `steady load, turn ${turn + 1} of ${STEADY_TURNS}, ${peer}`;
       try {
@@ -187,13 +187,14 @@ const weightOf = ({ n }: Item): number => (n > 100_000 ? 1000 : 220);
 
 /** Rejects with a WorkerError, or with the signal's reason. */
 export async function runPlan(plan: Plan, signal: AbortSignal, listener: Listener): Promise<void> {
-  const items = itemsOf(plan);
+  const items = plannedItems(plan);
   const shape = steadyShape(plan);
   const works = items.reduce(
-    (sum, item) => sum + weightOf(item) * PEERS.length * (plan.rounds + 1),
+    (sum, item) => sum + weightOf(item) * PAGE_PEERS.length * (plan.rounds + 1),
     0,
   );
-  const steady = plan.live === 0 ? 0 : PEERS.length * STEADY_TURNS * (shape.ms + shape.warmUpMs);
+  const steady =
+    plan.live === 0 ? 0 : PAGE_PEERS.length * STEADY_TURNS * (shape.ms + shape.warmUpMs);
   const steps = new Steps(works + steady, listener);
   for (const item of items) {
     listener.line(item);

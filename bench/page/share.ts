@@ -12,8 +12,8 @@ import {
   MOST_BUCKETS,
   PERCENTILES,
   type Result,
+  type ResultSpread,
   type Row,
-  type Spread,
   type Steady,
   type SteadySide,
 } from './result.ts';
@@ -73,7 +73,11 @@ function packSide(side: SteadySide): unknown[] {
   ];
 }
 
-const packSpread = ({ ns, min, max }: Spread): number[] => [short(ns), short(min), short(max)];
+const packSpread = ({ ns, min, max }: ResultSpread): number[] => [
+  short(ns),
+  short(min),
+  short(max),
+];
 
 function pack({ at, stopped, environment: e, rows, steady }: Result): unknown[] {
   return [
@@ -132,7 +136,7 @@ function aList(what: string, value: unknown, least: number, most = least): unkno
   );
 }
 
-function unpackSpread(values: readonly unknown[]): Spread {
+function unpackSpread(values: readonly unknown[]): ResultSpread {
   const [ns, min, max] = values.map((value) => aNumber('a time', value, 1e-3, 1e12)) as [
     number,
     number,

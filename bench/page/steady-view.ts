@@ -5,10 +5,10 @@
 import { html, svg } from './dom.ts';
 import { showMs, showNs, showRate, showRatio, showTime } from './format.ts';
 import { STEADY_TURNS } from './plan.ts';
-import { PEERS, type PeerName, STALL_MS } from './protocol.ts';
+import { PAGE_PEERS, type PagePeerName, STALL_MS } from './protocol.ts';
 import { PERCENTILE_NAMES } from './report.ts';
 import { bucketMsOf, type SteadySide } from './result.ts';
-import { body, type Column, cell, row, rowHead, table } from './table.ts';
+import { body, type Column, cell, resultTable, row, rowHead } from './table.ts';
 
 /** Both ends of the logarithmic scales, in milliseconds. What is beyond is drawn at the end. */
 const STRIP = { from: 0.1, to: 1000 };
@@ -98,13 +98,13 @@ function compare(
 
 interface Cells {
   dots: SVGSVGElement | undefined;
-  values: Record<PeerName, HTMLElement>;
+  values: Record<PagePeerName, HTMLElement>;
   verdict: HTMLElement;
 }
 
 export class SteadyChart {
   readonly #container: HTMLElement;
-  readonly #strips = new Map<PeerName, { plot: SVGSVGElement; note: HTMLElement }>();
+  readonly #strips = new Map<PagePeerName, { plot: SVGSVGElement; note: HTMLElement }>();
   #cells: Cells[] = [];
   #buckets = 1;
 
@@ -116,7 +116,7 @@ export class SteadyChart {
   lay(seconds: number): void {
     this.#strips.clear();
     this.#buckets = Math.max(1, Math.round((seconds * 1000) / bucketMsOf(seconds)));
-    const strips = PEERS.map((peer) => this.#strip(peer, seconds));
+    const strips = PAGE_PEERS.map((peer) => this.#strip(peer, seconds));
     this.#cells = LINES.map(({ kind }) => ({
       dots:
         kind === 'time'
@@ -131,7 +131,7 @@ export class SteadyChart {
         'percentile',
         rowHead('percentile-cell percentile-wide', name),
         cell('percentile-cell percentile-wide', ...(dots ? [dots] : [])),
-        ...PEERS.map((peer) =>
+        ...PAGE_PEERS.map((peer) =>
           cell(
             'percentile-cell value',
             html('i', { class: `narrow swatch swatch-${peer}` }),
@@ -141,12 +141,16 @@ export class SteadyChart {
         cell('percentile-cell', verdict),
       );
     });
-    const percentiles = table('Latencies and pauses of both peers', dotColumns(), body(...rows));
+    const percentiles = resultTable(
+      'Latencies and pauses of both peers',
+      dotColumns(),
+      body(...rows),
+    );
     this.#container.replaceChildren(html('div', { class: 'strips' }, ...strips), percentiles);
   }
 
-  show(sides: Readonly<Record<PeerName, SteadySide>>, resolutionMs: number): void {
-    for (const peer of PEERS) this.#drawStrip(peer, sides[peer]);
+  show(sides: Readonly<Record<PagePeerName, SteadySide>>, resolutionMs: number): void {
+    for (const peer of PAGE_PEERS) this.#drawStrip(peer, sides[peer]);
     const { capstan, naive } = sides;
     // below it the clock knows nothing
     const drawn = (ms: number): number => Math.max(ms, resolutionMs);
@@ -155,7 +159,7 @@ export class SteadyChart {
       if (cells === undefined) return;
       const [ours, theirs] = [value(capstan), value(naive)];
       const known = { capstan: capstan.rate > 0, naive: naive.rate > 0 };
-      for (const peer of PEERS) {
+      for (const peer of PAGE_PEERS) {
         cells.values[peer].textContent = known[peer]
           ? showValue(kind, value(sides[peer]), resolutionMs)
           : '–';
@@ -171,7 +175,7 @@ export class SteadyChart {
     });
   }
 
-  #strip(peer: PeerName, seconds: number): HTMLElement {
+  #strip(peer: PagePeerName, seconds: number): HTMLElement {
     const plot = svg('svg', { class: 'strip', preserveAspectRatio: 'none', 'aria-hidden': 'true' });
     const note = html('span', { class: 'soft' }, '–');
     this.#strips.set(peer, { plot, note });
@@ -194,7 +198,7 @@ export class SteadyChart {
     return html('figure', { class: 'strip-figure', 'data-strip': peer }, title, frame, axis);
   }
 
-  #drawStrip(peer: PeerName, side: SteadySide): void {
+  #drawStrip(peer: PagePeerName, side: SteadySide): void {
     const strip = this.#strips.get(peer);
     if (strip === undefined) return;
     const { plot, note } = strip;

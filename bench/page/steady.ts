@@ -14,7 +14,7 @@
 import { release } from '../queue/capstan-peer.ts';
 import {
   BUCKET_MS,
-  type PeerName,
+  type PagePeerName,
   STALL_MS,
   type SteadyShape,
   type SteadySlice,
@@ -78,7 +78,7 @@ class Slice {
 
 /** Resolves after the warm-up and the measured time; slices of the warm-up are marked. */
 export function steadyLoad(
-  peerName: PeerName,
+  peerName: PagePeerName,
   { live, rate, ms, warmUpMs }: SteadyShape,
   send: (slice: SteadySlice, warm: boolean) => void,
 ): Promise<void> {

@@ -5,7 +5,7 @@
 import { showCount } from '../measure/figures.ts';
 import { html } from './dom.ts';
 import { showMs, showRatio } from './format.ts';
-import { type Row, ratioOf, type Steady, verdictOf } from './result.ts';
+import { pageRatio, pageVerdict, type Row, type Steady } from './result.ts';
 
 interface Box {
   title: string;
@@ -18,7 +18,7 @@ const nameOf = (row: Row): string => `${row.work}, ${showCount(row.n)} keys`;
 const kindOf = (ratio: number): 'win' | 'loss' => (ratio < 1 ? 'win' : 'loss');
 
 function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
-  const verdict = verdictOf(rows);
+  const verdict = pageVerdict(rows);
   const all: Box[] =
     verdict === undefined
       ? ['Geometric mean', 'Best', 'Worst'].map((title) => ({
@@ -36,9 +36,9 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
           ...(['best', 'worst'] as const).map(
             (which): Box => ({
               title: which === 'best' ? 'Best' : 'Worst',
-              figure: showRatio(ratioOf(verdict[which])),
+              figure: showRatio(pageRatio(verdict[which])),
               note: nameOf(verdict[which]),
-              kind: kindOf(ratioOf(verdict[which])),
+              kind: kindOf(pageRatio(verdict[which])),
             }),
           ),
         ];

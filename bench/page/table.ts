@@ -11,7 +11,7 @@ export interface Column {
   class?: string;
 }
 
-export function table(
+export function resultTable(
   label: string,
   columns: readonly Column[],
   ...bodies: HTMLElement[]

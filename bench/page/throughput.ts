@@ -7,9 +7,9 @@ import { showCount } from '../measure/figures.ts';
 import { html, svg } from './dom.ts';
 import { showNs, showRate, showRatio } from './format.ts';
 import { type Item, WORKS, type Work } from './plan.ts';
-import { PEERS, type PeerName } from './protocol.ts';
-import { overlaps, type Row, ratioOf, type Spread } from './result.ts';
-import { body, type Column, cell, row, rowHead, table } from './table.ts';
+import { PAGE_PEERS, type PagePeerName } from './protocol.ts';
+import { overlaps, pageRatio, type ResultSpread, type Row } from './result.ts';
+import { body, type Column, cell, resultTable, row, rowHead } from './table.ts';
 
 const keyOf = ({ work, n }: Item): string => `${work} ${n}`;
 const rateOf = (ns: number): number => 1e9 / ns;
@@ -56,14 +56,14 @@ export class ThroughputChart {
       .map(({ work, own }) =>
         body(titleOf(work), ...own.map((item, i) => this.#line(item, i === own.length - 1))),
       );
-    this.#container.replaceChildren(table('Throughput of both peers', columns(), ...bodies));
+    this.#container.replaceChildren(resultTable('Throughput of both peers', columns(), ...bodies));
   }
 
   show(row: Row): void {
     this.#rows.set(keyOf(row), row);
     const ofWork = [...this.#rows.values()].filter((each) => each.work === row.work);
     const scale = Math.max(
-      ...ofWork.flatMap((each) => PEERS.map((peer) => rateOf(each[peer].min))),
+      ...ofWork.flatMap((each) => PAGE_PEERS.map((peer) => rateOf(each[peer].min))),
     );
     for (const each of ofWork) this.#draw(each, scale);
   }
@@ -80,7 +80,7 @@ export class ThroughputChart {
       bars: svg('svg', { class: 'bars', 'aria-hidden': 'true' }),
       times: cell(
         `cell cell-times${end}`,
-        ...PEERS.map(() => html('span', { class: 'time' }, '–')),
+        ...PAGE_PEERS.map(() => html('span', { class: 'time' }, '–')),
       ),
       balance: svg('svg', { class: 'balance', 'aria-hidden': 'true' }, ...balanceGrid()),
       verdict: cell(`cell cell-verdict${end}`, html('span', { class: 'verdict' }, '–')),
@@ -101,9 +101,9 @@ export class ThroughputChart {
   #draw(row: Row, scale: number): void {
     const cells = this.#cells.get(keyOf(row));
     if (cells === undefined) return;
-    cells.bars.replaceChildren(...PEERS.flatMap((peer, i) => bar(peer, row[peer], scale, i)));
-    cells.times.replaceChildren(...PEERS.map((peer) => timeOf(peer, row)));
-    const ratio = ratioOf(row);
+    cells.bars.replaceChildren(...PAGE_PEERS.flatMap((peer, i) => bar(peer, row[peer], scale, i)));
+    cells.times.replaceChildren(...PAGE_PEERS.map((peer) => timeOf(peer, row)));
+    const ratio = pageRatio(row);
     const near = overlaps(row);
     cells.balance.replaceChildren(...balanceGrid(), ...balanceBar(ratio, near));
     cells.verdict.replaceChildren(
@@ -145,7 +145,7 @@ function titleOf({ name, what, unit }: Work): HTMLElement {
   return row('work-head', head);
 }
 
-function timeOf(peer: PeerName, row: Row): HTMLElement {
+function timeOf(peer: PagePeerName, row: Row): HTMLElement {
   const { ns, min, max } = row[peer];
   return html(
     'span',
@@ -159,7 +159,12 @@ function timeOf(peer: PeerName, row: Row): HTMLElement {
 
 const percent = (value: number): string => `${value.toFixed(2)}%`;
 
-function bar(peer: PeerName, { ns, min, max }: Spread, scale: number, line: number): SVGElement[] {
+function bar(
+  peer: PagePeerName,
+  { ns, min, max }: ResultSpread,
+  scale: number,
+  line: number,
+): SVGElement[] {
   const at = (time: number): string => percent((rateOf(time) / scale) * 100);
   const y = 3 + line * 18;
   const whisker = (from: number, to: number, y1: number, y2: number): SVGElement =>

@@ -9,12 +9,12 @@
 import { naive } from '../peers/naive-ts/naive.mjs';
 import { names, type Peer, workloads } from '../peers/naive-ts/workloads.mjs';
 import { capstan, release } from '../queue/capstan-peer.ts';
-import type { PeerName } from './protocol.ts';
+import type { PagePeerName } from './protocol.ts';
 
 /** A round of a small n repeats the work until it has made about this many operations. */
 const OPERATIONS = 1_000_000;
 
-export const peers: Record<PeerName, Peer> = { capstan, naive };
+export const peers: Record<PagePeerName, Peer> = { capstan, naive };
 
 export interface Round {
   /** Nanoseconds per operation. */
@@ -23,7 +23,7 @@ export interface Round {
 }
 
 /** Prepares the data and gives the function that makes a round. */
-export function prepareWork(peerName: PeerName, work: string, n: number): () => Round {
+export function prepareWork(peerName: PagePeerName, work: string, n: number): () => Round {
   const workload = workloads[work];
   if (workload === undefined)
     throw new RangeError(`work expected one of ${Object.keys(workloads).join(', ')}; got ${work}`);

@@ -28,8 +28,8 @@ import { hasCode } from '../../bindings/base/errors.ts';
 import { isBusy, isWorthReporting } from '../../bindings/cache/reflector/reflector-errors.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { ConfigMaps } from '../helpers/cache/live-server.ts';
-import { configMap, Replies, stream } from '../helpers/cache/scripted-server.ts';
-import { answers, rig } from '../helpers/controller/controller-rig.ts';
+import { configMapAt, Replies, stream } from '../helpers/cache/scripted-server.ts';
+import { reconcileResults, rig } from '../helpers/controller/controller-rig.ts';
 
 /** Another copy of the package, with its own classes. */
 async function otherCopy() {
@@ -54,7 +54,7 @@ describe('an error of another copy of the package', () => {
     onTestFinished(() => void setErrorHandler(previous));
     const terminal = new other.TerminalError('no such image');
     const { source, start, clock, calls } = rig(
-      answers({
+      reconcileResults({
         a: [() => Promise.reject(terminal)],
         b: [() => Promise.reject(new Error('while applying', { cause: terminal }))],
       }),
@@ -90,7 +90,7 @@ describe('an error of another copy of the package', () => {
       return {
         status: 200,
         headers: new Headers(),
-        body: new Blob([JSON.stringify(configMap('a', '1'))]).stream(),
+        body: new Blob([JSON.stringify(configMapAt('a', '1'))]).stream(),
       };
     };
     const got = newClient({ transport: { request }, clock }).get(ConfigMaps, {

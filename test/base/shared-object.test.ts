@@ -19,7 +19,7 @@ import { describe, expect, test } from 'vitest';
 import { explained } from '../../bindings/base/shared-object.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const reported = collectErrorValues();
@@ -55,7 +55,7 @@ const changes: Record<string, (object: TestObject) => void> = {
 const start = (): FakeCluster => {
   const cluster = new FakeCluster();
   const spec = { replicas: 1, list: [3, 1, 2], pad: 'x'.repeat(300) };
-  cluster.put('widgets', widget('a', 'default', spec));
+  cluster.put('widgets', testWidget('a', 'default', spec));
   return cluster;
 };
 
@@ -64,7 +64,7 @@ for (const keep of ['bytes', 'objects'] as const) {
     `of an object (${keep}) that a program %s`,
     async (_, change) => {
       const clock = new FakeClock();
-      const informer = new SharedIndexInformer(new ListWatch(start(), Widget), { clock, keep });
+      const informer = new SharedIndexInformer(new ListWatch(start(), TestWidget), { clock, keep });
       void informer.run();
       await clock.settle();
       const object = informer.getIndexer().getByKey('default/a') as TestObject;
@@ -93,7 +93,7 @@ describe('the explained error reaches', () => {
     const metrics = new ControllerMetrics();
     const controller = createController<TestObject>({
       transport: start(),
-      for: Widget,
+      for: TestWidget,
       clock,
       logger,
       metrics,
@@ -136,7 +136,7 @@ describe('the explained error reaches', () => {
   });
 
   test('a map function, a predicate and a handler', async () => {
-    const map = watching<TestObject>(Widget, enqueueRequestsFromMapFunc(label));
+    const map = watching<TestObject>(TestWidget, enqueueRequestsFromMapFunc(label));
     for (const options of [
       { watches: [map] },
       {
@@ -154,7 +154,7 @@ describe('the explained error reaches', () => {
 
   test('handlers and index functions of an informer, also of newInformer', async () => {
     const clock = new FakeClock();
-    const listWatch = new ListWatch(start(), Widget);
+    const listWatch = new ListWatch(start(), TestWidget);
     const informer = new SharedIndexInformer(listWatch, { clock });
     informer.addEventHandler({ onAdd: label });
     informer.addEventHandler({ onAdd: async (object) => label(object) });
@@ -181,14 +181,14 @@ describe('the explained error reaches', () => {
     const client = fakeClient();
     const change = (): never => label(shared);
     for (const call of [createOrUpdate, createOrPatch])
-      await expect(call(client, Widget, shared.metadata, change)).rejects.toEqual(hinted);
+      await expect(call(client, TestWidget, shared.metadata, change)).rejects.toEqual(hinted);
     const being = {
       metadata: { ...shared.metadata, finalizers: ['example.com/a'], deletionTimestamp: 'now' },
     };
     const alive = { metadata: { ...shared.metadata, finalizers: ['example.com/a'] } };
     for (const object of [being, alive]) {
       await expect(
-        finalizer(client, Widget, 'example.com/a', object, { apply: change, cleanup: change }),
+        finalizer(client, TestWidget, 'example.com/a', object, { apply: change, cleanup: change }),
       ).rejects.toEqual(hinted);
     }
     const finalizers = new Finalizers<object>();

@@ -1,5 +1,5 @@
 /** Generates docs/callbacks.md from the rows. */
-import { type Row, SECTIONS } from './callback-table.ts';
+import { type CallbackRow, SECTIONS } from './callback-table.ts';
 
 const HEAD = `# Functions that you pass in
 
@@ -18,7 +18,7 @@ ways.
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 
-const line = ({ functions, what, throws, rubbish, within, tests }: Row): string => {
+const line = ({ functions, what, throws, rubbish, within, tests }: CallbackRow): string => {
   const names = functions.map((name) => `\`${cell(name)}\``).join(', ');
   const files = tests.map((file) => `\`${file}\``).join(', ');
   return (
@@ -27,7 +27,7 @@ const line = ({ functions, what, throws, rubbish, within, tests }: Row): string 
   );
 };
 
-export const page = (): string =>
+export const callbackPage = (): string =>
   [
     HEAD,
     ...SECTIONS.map(([title, rows]) =>

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { page } from './callback-page.ts';
+import { callbackPage } from './callback-page.ts';
 import { OURS, SECTIONS } from './callback-table.ts';
 import { handedIn } from './user-functions.ts';
 
@@ -63,5 +63,5 @@ test.each(['callbacks/controller-callbacks.test.ts', 'callbacks/informer-callbac
 
 // `npx vitest run test/callbacks -u` writes it.
 test('docs/callbacks.md is generated from the table', async () => {
-  await expect(page()).toMatchFileSnapshot(`${root}/docs/callbacks.md`);
+  await expect(callbackPage()).toMatchFileSnapshot(`${root}/docs/callbacks.md`);
 });

@@ -4,7 +4,7 @@
  * that every test that a row names exists.
  */
 
-export interface Row {
+export interface CallbackRow {
   /** The names of user-functions.ts; `Type.*` stands for all members of a type. */
   readonly functions: readonly string[];
   /** The name in the documentation. */
@@ -25,7 +25,7 @@ const CONTROLLER = 'callbacks/controller-callbacks.test.ts';
 const INFORMER = 'callbacks/informer-callbacks.test.ts';
 const TOLD = 'reported, and nothing else happens';
 
-export const QUEUES: readonly Row[] = [
+export const QUEUES: readonly CallbackRow[] = [
   {
     functions: ['QueueOptions.key', 'LimiterOptions.key'],
     what: '`key` of a queue or limiter',
@@ -123,7 +123,7 @@ export const QUEUES: readonly Row[] = [
   },
 ];
 
-export const CACHES: readonly Row[] = [
+export const CACHES: readonly CallbackRow[] = [
   {
     functions: ['ResourceEventHandler.*'],
     what: 'an informer’s handler (`onAdd`, `onUpdate`, `onDelete`)',
@@ -283,7 +283,7 @@ export const CACHES: readonly Row[] = [
   },
 ];
 
-export const CONTROLLERS: readonly Row[] = [
+export const CONTROLLERS: readonly CallbackRow[] = [
   {
     functions: ['Predicate.*', 'newPredicateFuncs(filter)'],
     what: 'a predicate',
@@ -372,7 +372,7 @@ export const CONTROLLERS: readonly Row[] = [
   },
 ];
 
-export const CLIENTS: readonly Row[] = [
+export const CLIENT_ROWS: readonly CallbackRow[] = [
   {
     functions: [
       'createOrUpdate(mutate)',
@@ -414,7 +414,7 @@ export const CLIENTS: readonly Row[] = [
   },
 ];
 
-export const PROCESSES: readonly Row[] = [
+export const PROCESSES: readonly CallbackRow[] = [
   {
     functions: [
       'ControllerManager.addHealthzCheck(check)',
@@ -513,7 +513,7 @@ export const PROCESSES: readonly Row[] = [
   },
 ];
 
-export const PARTS: readonly Row[] = [
+export const PARTS: readonly CallbackRow[] = [
   {
     functions: [
       'Transport.*',
@@ -591,11 +591,11 @@ export const OURS: readonly string[] = [
   'StoreWriteOptions.guard',
 ];
 
-export const SECTIONS: readonly (readonly [string, readonly Row[]])[] = [
+export const SECTIONS: readonly (readonly [string, readonly CallbackRow[]])[] = [
   ['Queues', QUEUES],
   ['Informers and stores', CACHES],
   ['Controllers', CONTROLLERS],
-  ['Clients', CLIENTS],
+  ['Clients', CLIENT_ROWS],
   ['The process', PROCESSES],
   ['Parts in place of ours', PARTS],
 ];

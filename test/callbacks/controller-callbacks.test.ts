@@ -24,10 +24,10 @@ import {
 import { describe, expect, test } from 'vitest';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
-import { misbehaving, WAYS, type Way, type World } from './misbehaviours.ts';
+import { type Caller, MISBEHAVIOURS, type Misbehaviour, misbehaving } from './misbehaviours.ts';
 
 const reported = collectErrors();
 
@@ -47,10 +47,10 @@ interface Row {
   /**
    * Misbehaviours during which nothing is reconciled, because requests come through the function.
    */
-  readonly never?: readonly Way[];
+  readonly never?: readonly Misbehaviour[];
 }
 
-const ALWAYS: readonly Way[] = [
+const ALWAYS: readonly Misbehaviour[] = [
   'throws always',
   'answers with rubbish',
   'answers with a promise that is rejected',
@@ -209,15 +209,15 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
-  test.each(WAYS)('that %s loses no key', async (way) => {
+  test.each(MISBEHAVIOURS)('that %s loses no key', async (way) => {
     const clock = new FakeClock();
     const cluster = new FakeCluster();
     const stop = new AbortController();
     let ended = false;
-    const world: World = {
+    const world: Caller = {
       callBack: () => {
         void controller.report();
-        cluster.put('widgets', widget('from-within'));
+        cluster.put('widgets', testWidget('from-within'));
       },
       end: () => stop.abort(),
     };
@@ -229,7 +229,7 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     };
     const { controller: options, source, factory: ofFactory, indexers } = row.plan(bad, clock);
     const resource = defineResource<TestObject>()({
-      ...Widget,
+      ...TestWidget,
       ...(indexers && { indexers }),
     });
     const factory = newSharedInformerFactory(cluster, { clock, random: () => 0.5, ...ofFactory });
@@ -256,14 +256,14 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
       },
       ...options,
     });
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     const run = controller.run({ signal: stop.signal }).finally(() => {
       ended = true;
     });
     run.catch(() => undefined);
     await clock.settle();
-    cluster.put('widgets', widget('b'));
-    cluster.put('widgets', widget('c'));
+    cluster.put('widgets', testWidget('b'));
+    cluster.put('widgets', testWidget('c'));
     for (let i = 0; i < 70; i++) await clock.run(1_000);
     if (way === 'ends what it runs in') {
       if (calls.some(({ called }) => called > 0)) {

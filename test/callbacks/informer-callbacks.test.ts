@@ -16,7 +16,7 @@ import { describe, expect, test } from 'vitest';
 import { type ConfigMap, ConfigMaps, LiveServer } from '../helpers/cache/live-server.ts';
 import { teller } from '../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
-import { misbehaving, WAYS, type Way, type World } from './misbehaviours.ts';
+import { type Caller, MISBEHAVIOURS, type Misbehaviour, misbehaving } from './misbehaviours.ts';
 
 const reported = collectErrors();
 
@@ -34,7 +34,7 @@ interface Row {
   readonly name: string;
   plan(bad: Bad): Plan;
   /** Misbehaviours during which the informer has no objects. */
-  readonly never?: readonly Way[];
+  readonly never?: readonly Misbehaviour[];
 }
 
 const nothing = (): void => undefined;
@@ -108,11 +108,11 @@ const ROWS: readonly Row[] = [
 ];
 
 describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
-  test.each(WAYS)('that %s affects nothing else', async (way) => {
+  test.each(MISBEHAVIOURS)('that %s affects nothing else', async (way) => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const calls: { called: number }[] = [];
-    const world: World = {
+    const world: Caller = {
       callBack: () => {
         informer.status();
         informer.lister().list();

@@ -1,14 +1,14 @@
 /** The ways in which a user function misbehaves. */
 
 /** What the function may do to its caller. */
-export interface World {
+export interface Caller {
   /** Calls its caller's methods re-entrantly. */
   callBack(): void;
   /** Ends its caller. */
   end(): void;
 }
 
-export const WAYS = [
+export const MISBEHAVIOURS = [
   'throws once',
   'throws always',
   'answers with rubbish',
@@ -17,15 +17,15 @@ export const WAYS = [
   'calls back',
   'ends what it runs in',
 ] as const;
-export type Way = (typeof WAYS)[number];
+export type Misbehaviour = (typeof MISBEHAVIOURS)[number];
 
 type Func = (...args: never[]) => unknown;
 
 /** Wraps a function so that it misbehaves; `called` counts the misbehaving calls. */
 export function misbehaving<F extends Func>(
   good: F,
-  way: Way,
-  world: World,
+  way: Misbehaviour,
+  world: Caller,
 ): F & { called: number } {
   const bad = function (this: unknown, ...args: never[]): unknown {
     const first = bad.called++ === 0;

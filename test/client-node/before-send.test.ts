@@ -12,8 +12,8 @@ import { rateLimitedTransport } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, identity, start as startH2 } from './http2-transports.ts';
+import { bodyText, serve } from '../helpers/http-servers.ts';
+import { ca, cleanups, identity, startServer as startH2 } from './http2-transports.ts';
 
 const kept = (transport: Transport): Transport => {
   cleanups.push(() => transport.close?.());
@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 const listener = (request: IncomingMessage, response: ServerResponse): void => {
   sent.push(`${request.method} ${request.url}`);
-  void text(request).then((body) => response.end(`got ${body}`));
+  void bodyText(request).then((body) => response.end(`got ${body}`));
 };
 
 /** A lease that can be lost. */
@@ -94,7 +94,8 @@ describe.each(DIRECT)('%s', (_name, make) => {
     const own = lease();
     for (const held of [false, true, false, true]) {
       own.held = held;
-      if (held) expect(await text((await put(transport, own.beforeSend)).body)).toBe('got body');
+      if (held)
+        expect(await bodyText((await put(transport, own.beforeSend)).body)).toBe('got body');
       else await expect(put(transport, own.beforeSend)).rejects.toBe(own.lost);
     }
     expect([own.asked, sent]).toEqual([4, ['PUT /x', 'PUT /x']]);
@@ -119,7 +120,7 @@ describe.each([
     through.resolve();
     await expect(answer).rejects.toBe(own.lost);
     own.held = true;
-    expect(await text((await put(transport, own.beforeSend)).body)).toBe('got body');
+    expect(await bodyText((await put(transport, own.beforeSend)).body)).toBe('got body');
     expect([own.asked, sent]).toEqual([2, ['PUT /x']]);
   });
 
@@ -168,7 +169,7 @@ test('it is called again for a repeated request', async () => {
   const own = lease();
   const { beforeSend } = own;
   const get = async () =>
-    text((await transport.request({ method: 'GET', path: '/', beforeSend })).body);
+    bodyText((await transport.request({ method: 'GET', path: '/', beforeSend })).body);
   expect(await get()).toBe('here');
   expect(await get()).toBe('here');
   expect([own.asked, requests]).toEqual([3, 3]);
@@ -210,5 +211,5 @@ test.each(['fakeTransport', 'ApiServer'])('%s calls it too', async (which) => {
   const asked = transport.request({ method: 'POST', path, body, beforeSend });
   await expect(asked).rejects.toBe(own.lost);
   const { body: list } = await transport.request({ method: 'GET', path });
-  expect(JSON.parse(await text(list)).items).toEqual([]);
+  expect(JSON.parse(await bodyText(list)).items).toEqual([]);
 });

@@ -8,7 +8,13 @@ import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
-import { type Authority, authority, certificate, serve, text } from '../helpers/http-servers.ts';
+import {
+  type Authority,
+  authority,
+  bodyText,
+  certificate,
+  serve,
+} from '../helpers/http-servers.ts';
 import { serveH2 } from './http2-servers.ts';
 
 let ca: Authority;
@@ -71,7 +77,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
           answer.end();
         });
       });
-      expect(await text((await get(transport)).body)).toBe(LINES.join(''));
+      expect(await bodyText((await get(transport)).body)).toBe(LINES.join(''));
     }
   });
 
@@ -113,7 +119,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
         answer.end();
       });
       const { body } = await get(transport);
-      await expect(text(body)).rejects.toMatchObject({
+      await expect(bodyText(body)).rejects.toMatchObject({
         code: 'DECODE',
         message: expect.stringContaining('gzip'),
       });

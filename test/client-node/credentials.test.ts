@@ -17,8 +17,8 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { certificate, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, start } from './http2-transports.ts';
+import { bodyText, certificate } from '../helpers/http-servers.ts';
+import { ca, cleanups, getPath, startServer } from './http2-transports.ts';
 
 const base64 = (value: string) => Buffer.from(value).toString('base64');
 const clusterAt = (server: string, name = 'c') => ({
@@ -48,14 +48,14 @@ async function folder(): Promise<string> {
 
 /** Status and body. */
 async function ask(transport: Transport): Promise<string> {
-  const { status, body } = await get(transport);
-  return `${status} ${await text(body)}`;
+  const { status, body } = await getPath(transport);
+  return `${status} ${await bodyText(body)}`;
 }
 
 /** Answers 401 to all tokens but one. */
 async function guarded(valid: string) {
   const state = { valid };
-  const { url } = await start((request, response) => {
+  const { url } = await startServer((request, response) => {
     const { authorization = 'none' } = request.headers;
     response.writeHead(authorization === `Bearer ${state.valid}` ? 200 : 401).end(authorization);
   });
@@ -163,7 +163,7 @@ test('client-node keeps credentials in the expected fields', () => {
 // its credentials: a DELETE, for example.
 test('requests share a read only within the context in which they start', async () => {
   const servers = await Promise.all(
-    ['a', 'b'].map((name) => start((_, response) => response.end(name))),
+    ['a', 'b'].map((name) => startServer((_, response) => response.end(name))),
   );
   const config = new KubeConfig();
   const contexts = ['a', 'b'].map((name) => ({ name, cluster: name, user: name }));
@@ -307,7 +307,9 @@ test('the token of one user is never sent for another', async () => {
 test("a plugin's credential is never sent for another user of the same name", async () => {
   const servers = await Promise.all(
     ['a', 'b'].map((name) =>
-      start(({ headers }, response) => response.end(`${name} was sent ${headers.authorization}`)),
+      startServer(({ headers }, response) =>
+        response.end(`${name} was sent ${headers.authorization}`),
+      ),
     ),
   );
   const plugins = await Promise.all(
@@ -329,7 +331,7 @@ test("a plugin's credential is never sent for another user of the same name", as
 });
 
 test("a credential of client-node's own read is not sent for such a user", async () => {
-  const { url } = await start(({ headers }, response) =>
+  const { url } = await startServer(({ headers }, response) =>
     response.end(String(headers.authorization)),
   );
   const [first, second] = await Promise.all(
@@ -344,7 +346,7 @@ test("a credential of client-node's own read is not sent for such a user", async
 /** The subject of the client certificate, over HTTP/2 and HTTP/1.1. */
 async function mutual() {
   const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true, allowHTTP1: true };
-  return start(
+  return startServer(
     (request, response) =>
       response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
     options,
@@ -452,7 +454,7 @@ test('a token that no header can hold is a credential error, not quoted', async 
 test.each(['auto', false] as const)(
   'impersonation has several groups, and names in UTF-8 (http2: %s)',
   async (http2) => {
-    const { url } = await start(
+    const { url } = await startServer(
       (request, response) =>
         response.end(Buffer.from(JSON.stringify(request.rawHeaders), 'latin1')),
       { allowHTTP1: true },
@@ -464,8 +466,8 @@ test.each(['auto', false] as const)(
         Object.assign(options.headers ?? {}, { 'Impersonate-Group': ['g1', 'g2'] });
       },
     });
-    const { body } = await get(transportOf(config, { http2 }));
-    const raw = JSON.parse(await text(body)) as string[];
+    const { body } = await getPath(transportOf(config, { http2 }));
+    const raw = JSON.parse(await bodyText(body)) as string[];
     const values = (name: string) => raw.filter((_, i) => i % 2 === 1 && raw[i - 1] === name);
     expect(values('impersonate-user')).toEqual(['jürgen иван']);
     expect(values('impersonate-group')).toEqual(['g1', 'g2']);

@@ -18,8 +18,8 @@ import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { configMap } from '../helpers/client/fixtures.ts';
-import { serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-transports.ts';
+import { bodyText, serve } from '../helpers/http-servers.ts';
+import { ca, cleanups as fixtureCleanups, startServer as startH2 } from './http2-transports.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 interface Options {
@@ -140,7 +140,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     const echo: Listener = (request, response) => response.end(request.headers.authorization);
     const get = async (options: Options) => {
       const transport = await transportTo(echo, options);
-      return text((await transport.request({ method: 'GET', path: '/' })).body);
+      return bodyText((await transport.request({ method: 'GET', path: '/' })).body);
     };
     const basic = (of: string) => `Basic ${Buffer.from(of).toString('base64')}`;
     expect(await get({ user: 'jane:p%40ss%C3%A9' })).toBe(basic('jane:p@ssé'));
@@ -258,7 +258,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     const client = newClient({ transport, maxAnswerBytes: 1999 });
     await expect(client.get(ConfigMap, key)).rejects.toMatchObject({ code: 'TOO_LARGE' });
     const { status, body } = await transport.request({ method: 'GET', path: '/' });
-    expect([status, await text(body)]).toEqual([200, spaces]);
+    expect([status, await bodyText(body)]).toEqual([200, spaces]);
   });
 
   test.each([

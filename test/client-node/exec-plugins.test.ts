@@ -15,7 +15,7 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { serve, text } from '../helpers/http-servers.ts';
+import { bodyText, serve } from '../helpers/http-servers.ts';
 import { cleanups } from './http2-transports.ts';
 
 const API = 'client.authentication.k8s.io/v1';
@@ -141,7 +141,7 @@ test('an expired credential that the server accepts is used', async () => {
   const more = { token: 'ok', expirationTimestamp: '2001-01-01T00:00:00Z' };
   const transport = await transportFor(execOf(await plugin(credential({}, more))));
   const { status, body } = await transport.request({ method: 'GET', path: '/' });
-  expect([status, await text(body)]).toEqual([200, '{}']);
+  expect([status, await bodyText(body)]).toEqual([200, '{}']);
 });
 
 const ConfigMap = defineResource<KubeObject>()({

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { afterEach, describe, expect, test } from 'vitest';
-import { serve, type TestServer, text } from '../helpers/http-servers.ts';
+import { bodyText, serve, type TestServer } from '../helpers/http-servers.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ const get = (transport: Transport, path = '/', signal?: AbortSignal) =>
   transport.request({ method: 'GET', path, signal });
 
 async function bodyOf(incoming: IncomingMessage): Promise<string> {
-  return text(incoming);
+  return bodyText(incoming);
 }
 
 describe('a request', () => {
@@ -56,7 +56,7 @@ describe('a request', () => {
     expect(answer.headers.get('x-two')).toBe('a, b');
     expect(answer.headers.get('missing')).toBeNull();
     expect(answer.headers.get('constructor')).toBeNull();
-    expect(JSON.parse(await text(answer.body))).toEqual({
+    expect(JSON.parse(await bodyText(answer.body))).toEqual({
       method: 'POST',
       url: '/api/v1/namespaces/%C3%A9/pods?labelSelector=a%3Db%2Cc+in+%28d+e%29&limit=5',
       type: 'application/json',
@@ -73,7 +73,7 @@ describe('a request', () => {
       Buffer.from('{"propagationPolicy":"Background"}'),
     ]) {
       const answer = await transport.request({ method: 'DELETE', path: '/', body });
-      expect(await text(answer.body)).toBe('{"propagationPolicy":"Background"}');
+      expect(await bodyText(answer.body)).toBe('{"propagationPolicy":"Background"}');
     }
   });
 
@@ -90,7 +90,7 @@ describe('a request', () => {
       path: '/version',
       headers: { authorization: 'Bearer new' },
     });
-    expect(await text(answer.body)).toBe('/k8s/clusters/c-1/version Bearer new kept');
+    expect(await bodyText(answer.body)).toBe('/k8s/clusters/c-1/version Bearer new kept');
   });
 
   test('resolves for every status, also without a body', async () => {
@@ -99,7 +99,7 @@ describe('a request', () => {
     for (status of [204, 304, 404, 410, 429, 500, 503]) {
       const answer = await get(transport);
       expect(answer.status).toBe(status);
-      expect(await text(answer.body)).toBe('');
+      expect(await bodyText(answer.body)).toBe('');
     }
   });
 
@@ -132,7 +132,7 @@ describe('a request', () => {
 describe('the pool', () => {
   test('sends many requests in a row over one connection', async () => {
     const { server, transport } = await start((_, response) => response.end('x'.repeat(100)));
-    for (let i = 0; i < 50; i++) await text((await get(transport)).body);
+    for (let i = 0; i < 50; i++) await bodyText((await get(transport)).body);
     expect(server.sockets).toHaveLength(1);
   });
 
@@ -144,7 +144,7 @@ describe('the pool', () => {
     const signal = new AbortController();
     const watch = (await get(transport, '/watch', signal.signal)).body[Symbol.asyncIterator]();
     expect(Buffer.from((await watch.next()).value ?? []).toString()).toBe('first\n');
-    for (let i = 0; i < 5; i++) await text((await get(transport)).body);
+    for (let i = 0; i < 5; i++) await bodyText((await get(transport)).body);
     expect(server.sockets).toHaveLength(2);
     signal.abort();
     expect(await kindOf(watch.next())).toBe('aborted');
@@ -153,7 +153,7 @@ describe('the pool', () => {
   test('leaves no listener on a long-lived signal', async () => {
     const { transport } = await start((_, response) => response.end('done'));
     const { signal } = new AbortController();
-    for (let i = 0; i < 20; i++) await text((await get(transport, '/', signal)).body);
+    for (let i = 0; i < 20; i++) await bodyText((await get(transport, '/', signal)).body);
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 
@@ -164,7 +164,7 @@ describe('the pool', () => {
     });
     const watch = (await get(transport, '/watch')).body[Symbol.asyncIterator]();
     await watch.next();
-    await text((await get(transport)).body);
+    await bodyText((await get(transport)).body);
     const ends = server.sockets.map((socket) =>
       socket.destroyed ? undefined : once(socket, 'close'),
     );
@@ -182,7 +182,7 @@ describe('the pool', () => {
     const answer = await get(transport);
     await transport.close?.();
     // The bytes that have arrived can be read, all or none.
-    const read = await text(answer.body).catch((error: TransportError) => error.kind);
+    const read = await bodyText(answer.body).catch((error: TransportError) => error.kind);
     expect(['all of it', 'reset']).toContain(read);
   });
 
@@ -204,7 +204,7 @@ test('a closed transport does not repeat a request that the closing cut', async 
     if (++requests === 1) response.end('ok');
     else waiting.resolve();
   });
-  await text((await get(transport)).body);
+  await bodyText((await get(transport)).body);
   const request = kindOf(get(transport));
   await waiting.promise;
   await transport.close?.();
@@ -270,8 +270,8 @@ describe('a connection that fails', () => {
     const answer = await get(transport);
     cut.resolve();
     // real round trips: the cut arrives meanwhile
-    for (let i = 0; i < 5; i++) await text((await get(other.transport)).body);
-    expect(await kindOf(text(answer.body))).toBe('reset');
+    for (let i = 0; i < 5; i++) await bodyText((await get(other.transport)).body);
+    expect(await kindOf(bodyText(answer.body))).toBe('reset');
   });
 });
 
@@ -291,8 +291,8 @@ describe('a re-used connection that the server closed', () => {
 
   test('costs a GET one more connection and no error', async () => {
     const { server, transport } = await start(closesWhenReused());
-    expect(await text((await get(transport)).body)).toBe('ok');
-    expect(await text((await get(transport)).body)).toBe('ok');
+    expect(await bodyText((await get(transport)).body)).toBe('ok');
+    expect(await bodyText((await get(transport)).body)).toBe('ok');
     expect(server.sockets).toHaveLength(2);
   });
 
@@ -300,16 +300,16 @@ describe('a re-used connection that the server closed', () => {
     // Story: a second try on another connection of the pool met the next dead one, and gave up.
     const { server, transport } = await start(closesWhenReused());
     const first = await Promise.all([get(transport), get(transport), get(transport)]);
-    for (const { body } of first) await text(body);
+    for (const { body } of first) await bodyText(body);
     expect(server.sockets).toHaveLength(3);
-    expect(await text((await get(transport)).body)).toBe('ok');
+    expect(await bodyText((await get(transport)).body)).toBe('ok');
     expect(server.sockets).toHaveLength(4);
   });
 
   test('fails a POST with kind reset, because it may have been processed', async () => {
     const { server, transport } = await start(closesWhenReused());
     const post = () => transport.request({ method: 'POST', path: '/', body: '{}' });
-    expect(await text((await post()).body)).toBe('ok');
+    expect(await bodyText((await post()).body)).toBe('ok');
     expect(await kindOf(post())).toBe('reset');
     expect(server.sockets).toHaveLength(1);
   });
@@ -320,7 +320,7 @@ describe('a re-used connection that the server closed', () => {
       if (++requests === 1) response.end('ok');
       else request.socket.resetAndDestroy();
     });
-    await text((await get(transport)).body);
+    await bodyText((await get(transport)).body);
     expect(await kindOf(get(transport))).toBe('reset');
     expect(requests).toBe(3);
   });
@@ -381,7 +381,7 @@ describe('an abort', () => {
     const controller = new AbortController();
     const answer = await get(transport, '/', controller.signal);
     controller.abort();
-    expect(await kindOf(text(answer.body))).toBe('aborted');
+    expect(await kindOf(bodyText(answer.body))).toBe('aborted');
   });
 });
 
@@ -430,7 +430,7 @@ describe('a body', () => {
     await drained.promise;
     const small = await start((_, response) => response.end());
     // the server had time to send more
-    for (let i = 0; i < 50; i++) await text((await get(small.transport)).body);
+    for (let i = 0; i < 50; i++) await bodyText((await get(small.transport)).body);
     expect(sent).toBeLessThan(size / 2);
     let received = 0;
     for await (const chunk of answer.body) received += chunk.length;

@@ -6,30 +6,30 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type HttpTransportOptions, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { text } from '../helpers/http-servers.ts';
+import { bodyText } from '../helpers/http-servers.ts';
 import { freezingProxy } from './http2-servers.ts';
 import {
   ask,
   ca,
   cleanups,
   following,
-  get,
+  getPath,
   kindOf,
-  start,
+  openWatch,
+  startServer,
   transportTo,
-  watch,
   watchOrAnswer,
 } from './http2-transports.ts';
 
 describe('a server that sends GOAWAY', () => {
   test('keeps its watches, and new requests use a new connection', async () => {
     const streams: Http2ServerResponse[] = [];
-    const { url, sessions } = await start((request, response) => {
+    const { url, sessions } = await startServer((request, response) => {
       if (request.url === '/watch') streams.push(response);
       watchOrAnswer(request, response);
     });
     const transport = transportTo(url);
-    const reader = await watch(transport);
+    const reader = await openWatch(transport);
     sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR);
     await expect
       .poll(async () => {
@@ -49,7 +49,7 @@ describe('a server that sends GOAWAY', () => {
     // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crosses the
     // GOAWAY must not fail.
     let seen = 0;
-    const { url, sessions } = await start((request, response) => {
+    const { url, sessions } = await startServer((request, response) => {
       const { stream } = request;
       if (++seen === 2) stream.session?.goaway(constants.NGHTTP2_NO_ERROR, Number(stream.id) - 2);
       else response.end(`done ${request.url}`);
@@ -57,12 +57,12 @@ describe('a server that sends GOAWAY', () => {
     const transport = transportTo(url);
     expect(await ask(transport)).toBe('done /');
     const post = await transport.request({ method: 'POST', path: '/lost', body: '{}' });
-    expect(await text(post.body)).toBe('done /lost');
+    expect(await bodyText(post.body)).toBe('done /lost');
     expect([seen, sessions.length]).toEqual([3, 2]);
   });
 
   test('on an idle connection costs a GET one more connection and no error', async () => {
-    const { url, sessions } = await start(watchOrAnswer);
+    const { url, sessions } = await startServer(watchOrAnswer);
     const transport = transportTo(url);
     await ask(transport);
     sessions[0]?.destroy();
@@ -72,7 +72,7 @@ describe('a server that sends GOAWAY', () => {
 
   test('in the middle of a GET gets it again; a POST fails', async () => {
     let cut = 0;
-    const { url, sockets } = await start((request, response) => {
+    const { url, sockets } = await startServer((request, response) => {
       if (request.url === '/cut' && cut-- > 0) sockets.at(-1)?.destroy();
       else response.end('answered');
     });
@@ -89,7 +89,7 @@ describe('a server that sends GOAWAY', () => {
 
 describe('a half-open connection', () => {
   async function throughProxy(clock: FakeClock, options: HttpTransportOptions = {}) {
-    const server = await start(watchOrAnswer);
+    const server = await startServer(watchOrAnswer);
     const proxy = await freezingProxy(server.url);
     cleanups.push(() => proxy.stop());
     const transport = transportTo(`https://127.0.0.1:${proxy.port}`, { clock, ...options });
@@ -99,7 +99,7 @@ describe('a half-open connection', () => {
   test('is detected 45 s after the last byte, and all its streams are reset', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
-    const readers = await Promise.all([watch(transport), watch(transport)]);
+    const readers = await Promise.all([openWatch(transport), openWatch(transport)]);
     proxy.freeze();
     const watches = readers.map(following);
     await clock.run(44_999);
@@ -115,7 +115,7 @@ describe('a half-open connection', () => {
       readIdleTimeout: 1000,
       pingTimeout: 500,
     });
-    const reader = await watch(transport);
+    const reader = await openWatch(transport);
     proxy.freeze();
     const end = reader.next().catch((error: unknown) => error);
     await clock.run(1500);
@@ -126,7 +126,7 @@ describe('a half-open connection', () => {
   test('is replaced by another for the next request, in the same way', async () => {
     const clock = new FakeClock();
     const { server, proxy, transport } = await throughProxy(clock);
-    const running = following(await watch(transport));
+    const running = following(await openWatch(transport));
     proxy.freeze('present');
     await clock.run(45_000);
     expect(await running.end).toBe('reset');
@@ -148,7 +148,7 @@ describe('a half-open connection', () => {
   test('is not a quiet one: its PINGs are answered, and the watch continues', async () => {
     const clock = new FakeClock();
     const { server, transport } = await throughProxy(clock);
-    const running = following(await watch(transport));
+    const running = following(await openWatch(transport));
     let pings = 0;
     server.sessions[0]?.on('ping', () => pings++);
     for (let i = 1; i <= 20; i++) {
@@ -167,7 +167,7 @@ describe('a half-open connection', () => {
     await ask(transport);
     await expect.poll(() => clock.timers()).toBe(0);
     const off = await throughProxy(clock, { readIdleTimeout: 0 });
-    await watch(off.transport);
+    await openWatch(off.transport);
     expect(clock.timers()).toBe(0);
   });
 
@@ -181,7 +181,7 @@ describe('a half-open connection', () => {
     await clock.run(40_000);
     const impatient = async (ms: number): Promise<void> => {
       const controller = new AbortController();
-      const request = kindOf(get(transport, '/', controller.signal));
+      const request = kindOf(getPath(transport, '/', controller.signal));
       await clock.run(ms);
       controller.abort();
       expect(await request).toBe('aborted');
@@ -199,7 +199,7 @@ describe('a half-open connection', () => {
     proxy.freeze();
     await clock.run(40_000);
     const controller = new AbortController();
-    const impatient = kindOf(get(transport, '/', controller.signal));
+    const impatient = kindOf(getPath(transport, '/', controller.signal));
     await clock.run(1000);
     controller.abort();
     expect(await impatient).toBe('aborted');
@@ -213,7 +213,7 @@ describe('a half-open connection', () => {
   test('is detected after GOAWAY, for the watches that it keeps', async () => {
     const clock = new FakeClock();
     const { server, proxy, transport } = await throughProxy(clock);
-    const running = following(await watch(transport));
+    const running = following(await openWatch(transport));
     const [session] = server.sessions;
     session?.goaway(constants.NGHTTP2_NO_ERROR);
     await expect
@@ -234,9 +234,9 @@ describe('a half-open connection', () => {
 
   test('is not one whose answer a busy process has not read yet', async () => {
     const clock = new FakeClock();
-    const { url, sessions } = await start(watchOrAnswer);
+    const { url, sessions } = await startServer(watchOrAnswer);
     const transport = transportTo(url, { clock });
-    const running = following(await watch(transport));
+    const running = following(await openWatch(transport));
     const late = new Promise<void>((resolve) => {
       sessions[0]?.once('ping', () => {
         clock.step(15_000); // the deadline is over before the answer can be read
@@ -271,7 +271,7 @@ describe('a connection that is not established', () => {
     const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, {
       clock,
     });
-    const requests = [kindOf(get(transport)), kindOf(get(transport))];
+    const requests = [kindOf(getPath(transport)), kindOf(getPath(transport))];
     await once(silent, 'connection');
     await clock.run(30_000);
     expect(await Promise.all(requests)).toEqual(['refused', 'refused']);
@@ -284,7 +284,7 @@ describe('a connection that is not established', () => {
     cleanups.push(async () => silent.close());
     const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     const controllers = [new AbortController(), new AbortController()];
-    const requests = controllers.map(({ signal }) => kindOf(get(transport, '/', signal)));
+    const requests = controllers.map(({ signal }) => kindOf(getPath(transport, '/', signal)));
     const [socket] = (await once(silent, 'connection')) as [Socket];
     socket.resume();
     const closed = once(socket, 'close');
@@ -300,19 +300,19 @@ describe('a connection that is not established', () => {
 describe('closing the transport', () => {
   test('ends watches, requests and connections, and rejects later requests', async () => {
     const waiting = Promise.withResolvers<void>();
-    const { url, sessions } = await start((request, response) => {
+    const { url, sessions } = await startServer((request, response) => {
       if (request.url === '/watch') response.write('first\n');
       else waiting.resolve();
     });
     const transport = transportTo(url);
-    const reader = await watch(transport);
-    const ends = [kindOf(reader.next()), kindOf(get(transport, '/silent'))];
+    const reader = await openWatch(transport);
+    const ends = [kindOf(reader.next()), kindOf(getPath(transport, '/silent'))];
     await waiting.promise;
     const closed = once(sessions[0]!, 'close');
     await transport.close?.();
     expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
     await closed;
-    expect(await kindOf(get(transport))).toBe('refused');
+    expect(await kindOf(getPath(transport))).toBe('refused');
   });
 
   test('ends the wait for a connection', async () => {
@@ -321,7 +321,7 @@ describe('closing the transport', () => {
     await once(silent, 'listening');
     cleanups.push(async () => silent.close());
     const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
-    const request = kindOf(get(transport));
+    const request = kindOf(getPath(transport));
     await once(silent, 'connection');
     await transport.close?.();
     expect(await request).toBe('refused');
@@ -331,7 +331,7 @@ describe('closing the transport', () => {
   // stayed open.
   test('ends the wait for a connection with former material', async () => {
     const asked: string[] = [];
-    const server = await start((request, response) => {
+    const server = await startServer((request, response) => {
       asked.push(request.url);
       watchOrAnswer(request, response);
     });
@@ -360,7 +360,7 @@ describe('closing the transport', () => {
       },
     });
     const dialled = once(front, 'connection');
-    const former = kindOf(get(transport, '/former'));
+    const former = kindOf(getPath(transport, '/former'));
     await dialled;
     material += '\n';
     expect(await ask(transport, '/present')).toContain('/present');

@@ -14,7 +14,7 @@ import {
 import { httpTransport } from 'capstan/client-node';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { afterEach, expect, test } from 'vitest';
-import { authority, certificate, text } from '../helpers/http-servers.ts';
+import { authority, bodyText, certificate } from '../helpers/http-servers.ts';
 import { freezingProxy, serveH2 } from './http2-servers.ts';
 
 const ConfigMaps = defineResource<KubeObject & { metadata: { name: string } }>()({
@@ -90,7 +90,7 @@ async function start(count: number) {
       path: '/api/v1/namespaces/default/configmaps',
       body: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }),
     });
-    await text(answer.body);
+    await bodyText(answer.body);
   };
   const held = (): string[] =>
     informers.map((informer) => informer.getIndexer().listKeys().sort().join(' '));

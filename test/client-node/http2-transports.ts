@@ -5,7 +5,7 @@ import type { Http2ServerRequest, Http2ServerResponse, SecureServerOptions } fro
 import { type Transport, TransportError } from 'capstan/cache';
 import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
 import { afterEach, expect } from 'vitest';
-import { authority, certificate, text } from '../helpers/http-servers.ts';
+import { authority, bodyText, certificate } from '../helpers/http-servers.ts';
 import { serveH2 } from './http2-servers.ts';
 
 export const ca = await authority();
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 type Listener = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-export async function start(listener: Listener, tls: SecureServerOptions = {}) {
+export async function startServer(listener: Listener, tls: SecureServerOptions = {}) {
   const server = await serveH2({ cert: identity.cert, key: identity.key, ...tls }, listener);
   cleanups.push(() => server.stop());
   return server;
@@ -32,10 +32,10 @@ export function transportTo(url: string, options: HttpTransportOptions = {}): Tr
   return transport;
 }
 
-export const get = (transport: Transport, path = '/', signal?: AbortSignal) =>
+export const getPath = (transport: Transport, path = '/', signal?: AbortSignal) =>
   transport.request({ method: 'GET', path, signal });
 export const ask = async (transport: Transport, path?: string) =>
-  text((await get(transport, path)).body);
+  bodyText((await getPath(transport, path)).body);
 
 export async function kindOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
@@ -47,8 +47,8 @@ export async function kindOf(work: Promise<unknown>): Promise<string> {
 }
 
 /** A watch whose first bytes have arrived. */
-export async function watch(transport: Transport, path = '/watch', signal?: AbortSignal) {
-  const reader = (await get(transport, path, signal)).body[Symbol.asyncIterator]();
+export async function openWatch(transport: Transport, path = '/watch', signal?: AbortSignal) {
+  const reader = (await getPath(transport, path, signal)).body[Symbol.asyncIterator]();
   expect(Buffer.from((await reader.next()).value ?? []).toString()).toBe('first\n');
   return reader;
 }

@@ -5,18 +5,18 @@ import type { TransportRequest } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { authority, certificate, serve, text } from '../helpers/http-servers.ts';
+import { authority, bodyText, certificate, serve } from '../helpers/http-servers.ts';
 import { serveH2 } from './http2-servers.ts';
 import {
   ask,
   ca,
   cleanups,
-  get,
+  getPath,
   identity,
   kindOf,
-  start,
+  openWatch,
+  startServer,
   transportTo,
-  watch,
   watchOrAnswer,
 } from './http2-transports.ts';
 
@@ -24,7 +24,7 @@ const alice = await certificate(ca, 'alice');
 
 describe('a server that offers HTTP/2', () => {
   test('carries all parts of a request and its answer', async () => {
-    const { url } = await start(async (request, response) => {
+    const { url } = await startServer(async (request, response) => {
       const { method, url, authority, headers } = request;
       response.writeHead(201, { 'X-Answer': 'yes' });
       const { authorization: auth, connection, 'content-length': length } = headers;
@@ -36,7 +36,7 @@ describe('a server that offers HTTP/2', () => {
           auth,
           connection,
           length,
-          body: await text(request),
+          body: await bodyText(request),
         }),
       );
     });
@@ -53,7 +53,7 @@ describe('a server that offers HTTP/2', () => {
     expect(answer.headers.get('x-ANSWER')).toBe('yes');
     expect(answer.headers.get(':status')).toBeNull();
     expect(answer.headers.get('constructor')).toBeNull();
-    expect(JSON.parse(await text(answer.body))).toEqual({
+    expect(JSON.parse(await bodyText(answer.body))).toEqual({
       method: 'POST',
       url: '/prefix/api/v1/pods?labelSelector=a+in+%28b%2Cc%29',
       authority: new URL(url).host,
@@ -64,9 +64,9 @@ describe('a server that offers HTTP/2', () => {
   });
 
   test('gets all watches and requests of a transport on one connection', async () => {
-    const { url, sessions } = await start(watchOrAnswer);
+    const { url, sessions } = await startServer(watchOrAnswer);
     const transport = transportTo(url);
-    await Promise.all(Array.from({ length: 30 }, () => watch(transport)));
+    await Promise.all(Array.from({ length: 30 }, () => openWatch(transport)));
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, i) => ask(transport, `/${i}`)),
     );
@@ -75,25 +75,29 @@ describe('a server that offers HTTP/2', () => {
   });
 
   test('gets another connection only at its limit of streams', async () => {
-    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 3 } });
+    const { url, sessions } = await startServer(watchOrAnswer, {
+      settings: { maxConcurrentStreams: 3 },
+    });
     const transport = transportTo(url);
-    await Promise.all(Array.from({ length: 7 }, () => watch(transport)));
+    await Promise.all(Array.from({ length: 7 }, () => openWatch(transport)));
     for (let i = 0; i < 5; i++) await ask(transport); // the ninth place is used again and again
     expect(sessions).toHaveLength(3);
   });
 
   test('loses additional connections that have been idle for 90 s', async () => {
     const clock = new FakeClock();
-    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 2 } });
+    const { url, sessions } = await startServer(watchOrAnswer, {
+      settings: { maxConcurrentStreams: 2 },
+    });
     const transport = transportTo(url, { clock });
     const controller = new AbortController();
     const peak = await Promise.all(
-      Array.from({ length: 5 }, () => watch(transport, '/watch', controller.signal)),
+      Array.from({ length: 5 }, () => openWatch(transport, '/watch', controller.signal)),
     );
     expect(sessions).toHaveLength(3);
     let closed = 0;
     for (const session of sessions) session.once('close', () => closed++);
-    const staying = await watch(transport);
+    const staying = await openWatch(transport);
     controller.abort();
     expect(await Promise.all(peak.map((reader) => kindOf(reader.next())))).toEqual(
       Array(5).fill('aborted'),
@@ -111,26 +115,28 @@ describe('a server that offers HTTP/2', () => {
 
   // Each request left its connection open until the next one after 90 s.
   test('that allows no stream at all refuses, without repeated dials', async () => {
-    const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 0 } });
+    const { url, sessions } = await startServer(watchOrAnswer, {
+      settings: { maxConcurrentStreams: 0 },
+    });
     const transport = transportTo(url);
-    for (let i = 0; i < 3; i++) expect(await kindOf(get(transport))).toBe('refused');
+    for (let i = 0; i < 3; i++) expect(await kindOf(getPath(transport))).toBe('refused');
     expect(sessions).toHaveLength(3);
     for (const session of sessions) if (!session.destroyed) await once(session, 'close');
   });
 
   test('gives answers without a body for every status', async () => {
     let status = 200;
-    const { url } = await start((_, response) => void response.writeHead(status).end());
+    const { url } = await startServer((_, response) => void response.writeHead(status).end());
     const transport = transportTo(url);
     for (status of [204, 304, 404, 410, 429, 500, 503]) {
-      const answer = await get(transport);
+      const answer = await getPath(transport);
       expect(answer.status).toBe(status);
-      expect(await text(answer.body)).toBe('');
+      expect(await bodyText(answer.body)).toBe('');
     }
   });
 
   test('is not sent what HTTP forbids; the place is given back', async () => {
-    const { url } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
+    const { url } = await startServer(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
     const transport = transportTo(url);
     const requests: TransportRequest[] = [
       { method: 'GET', path: '/a b' },
@@ -160,7 +166,7 @@ describe('HTTP/1.1 is used', () => {
   });
 
   test('if configured', async () => {
-    const { url, sessions } = await start(watchOrAnswer, { allowHTTP1: true });
+    const { url, sessions } = await startServer(watchOrAnswer, { allowHTTP1: true });
     expect(await ask(transportTo(url, { http2: false }))).toBe('1.1 GET /');
     expect(sessions).toHaveLength(0);
     expect(await ask(transportTo(url))).toBe('2.0 GET /');
@@ -172,7 +178,7 @@ describe('HTTP/1.1 is used', () => {
     expect(await ask(transport)).toBe('1.1');
     const { port } = new URL(old.url);
     await old.stop();
-    expect(await kindOf(get(transport))).toBe('refused');
+    expect(await kindOf(getPath(transport))).toBe('refused');
     const now = await serveH2(identity, watchOrAnswer);
     cleanups.push(() => now.stop());
     now.server.close();
@@ -199,12 +205,12 @@ describe('HTTP/1.1 is used', () => {
 
 describe('TLS', () => {
   test('is verified: another authority and another name are rejected', async () => {
-    const { url, sessions } = await start(watchOrAnswer);
+    const { url, sessions } = await startServer(watchOrAnswer);
     const stranger = await authority();
-    expect(await kindOf(get(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
-    expect(await kindOf(get(transportTo(url, { tls: { servername: 'elsewhere.example' } })))).toBe(
-      'refused',
-    );
+    expect(await kindOf(getPath(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
+    expect(
+      await kindOf(getPath(transportTo(url, { tls: { servername: 'elsewhere.example' } }))),
+    ).toBe('refused');
     expect(sessions).toHaveLength(0);
     expect(await ask(transportTo(url, { tls: { servername: 'localhost' } }))).toBe('2.0 GET /');
     expect(
@@ -213,7 +219,7 @@ describe('TLS', () => {
   });
 
   test("sends the server's name", async () => {
-    const { url } = await start((request, response) =>
+    const { url } = await startServer((request, response) =>
       response.end(String((request.socket as Socket & { servername?: string | false }).servername)),
     );
     expect(await ask(transportTo(url.replace('127.0.0.1', 'localhost')))).toBe('localhost');
@@ -221,32 +227,32 @@ describe('TLS', () => {
   });
 
   test('is mutual with a client certificate, and without one the server refuses', async () => {
-    const { url } = await start(watchOrAnswer, {
+    const { url } = await startServer(watchOrAnswer, {
       ca: ca.cert,
       requestCert: true,
       rejectUnauthorized: true,
     });
     expect(await ask(transportTo(url, { tls: alice }))).toBe('2.0 GET /');
-    expect(await kindOf(get(transportTo(url)))).toBe('refused');
+    expect(await kindOf(getPath(transportTo(url)))).toBe('refused');
   });
 });
 
 describe('a stream', () => {
   test('that a running server refuses fails as refused, and is not repeated', async () => {
     let requests = 0;
-    const { url, sessions } = await start((request) => {
+    const { url, sessions } = await startServer((request) => {
       requests++;
       request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
     });
-    expect(await kindOf(get(transportTo(url)))).toBe('refused');
+    expect(await kindOf(getPath(transportTo(url)))).toBe('refused');
     expect([requests, sessions.length]).toEqual([1, 1]);
   });
 
   test('that is reset before its answer fails as reset', async () => {
-    const { url } = await start((request) =>
+    const { url } = await startServer((request) =>
       request.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
     );
-    expect(await kindOf(get(transportTo(url)))).toBe('reset');
+    expect(await kindOf(getPath(transportTo(url)))).toBe('reset');
   });
 
   test.each([
@@ -261,7 +267,7 @@ describe('a stream', () => {
     'that is reset in the middle of the body with %s is a reset, not an end',
     async (_, code, headers) => {
       const reset = Promise.withResolvers<void>();
-      const { url, sessions } = await start(async (request, response) => {
+      const { url, sessions } = await startServer(async (request, response) => {
         if (request.url !== '/watch') {
           response.end('other');
           return;
@@ -271,8 +277,8 @@ describe('a stream', () => {
         request.stream.close(code);
       });
       const transport = transportTo(url);
-      const reader = await watch(transport);
-      const late = await watch(transport);
+      const reader = await openWatch(transport);
+      const late = await openWatch(transport);
       const rest = kindOf(reader.next());
       reset.resolve();
       expect(await rest).toBe('reset');
@@ -287,9 +293,9 @@ describe('a stream', () => {
   test.each(['destroy', 'resetAndDestroy'] as const)(
     'is reset when its connection is lost: %s',
     async (how) => {
-      const { url, sockets } = await start(watchOrAnswer);
+      const { url, sockets } = await startServer(watchOrAnswer);
       const transport = transportTo(url);
-      const readers = await Promise.all([watch(transport), watch(transport)]);
+      const readers = await Promise.all([openWatch(transport), openWatch(transport)]);
       const ends = readers.map((reader) => kindOf(reader.next()));
       expect(sockets).toHaveLength(1);
       sockets[0]?.[how]();
@@ -299,17 +305,17 @@ describe('a stream', () => {
 
   test('that is aborted is cancelled, at every stage, and no other stream is', async () => {
     const codes: Promise<number>[] = [];
-    const { url, sessions } = await start((request, response) => {
+    const { url, sessions } = await startServer((request, response) => {
       const { stream } = request;
       codes.push(new Promise((resolve) => stream.once('close', () => resolve(stream.rstCode))));
       if (request.url === '/watch') response.write('first\n');
       else if (request.url === '/other') response.end('other');
     });
     const transport = transportTo(url);
-    const running = await watch(transport);
+    const running = await openWatch(transport);
     const controller = new AbortController();
-    const unanswered = kindOf(get(transport, '/silent', controller.signal));
-    const reader = await watch(transport, '/watch', controller.signal);
+    const unanswered = kindOf(getPath(transport, '/silent', controller.signal));
+    const reader = await openWatch(transport, '/watch', controller.signal);
     const next = kindOf(reader.next());
     controller.abort();
     expect(await Promise.all([unanswered, next])).toEqual(['aborted', 'aborted']);
@@ -325,10 +331,10 @@ describe('a stream', () => {
   });
 
   test('leaves no listener on a long-lived signal', async () => {
-    const { url } = await start(watchOrAnswer);
+    const { url } = await startServer(watchOrAnswer);
     const transport = transportTo(url);
     const { signal } = new AbortController();
-    for (let i = 0; i < 20; i++) await text((await get(transport, '/', signal)).body);
+    for (let i = 0; i < 20; i++) await bodyText((await getPath(transport, '/', signal)).body);
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 
@@ -336,7 +342,7 @@ describe('a stream', () => {
     const size = 64 * 1024 * 1024;
     const sent = new Map<string, number>();
     const events = Promise.withResolvers<Http2ServerResponse>();
-    const { url, sessions } = await start((request, response) => {
+    const { url, sessions } = await startServer((request, response) => {
       if (request.url === '/watch') {
         response.write('first\n');
         events.resolve(response);
@@ -360,9 +366,9 @@ describe('a stream', () => {
       }
     });
     const transport = transportTo(url);
-    const reader = await watch(transport);
+    const reader = await openWatch(transport);
     const lists = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => get(transport, `/list-${i}`)),
+      Array.from({ length: 20 }, (_, i) => getPath(transport, `/list-${i}`)),
     );
     const stream = await events.promise;
     for (let i = 0; i < 100; i++) {

@@ -12,7 +12,13 @@ import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type Authority, authority, certificate, serve, text } from '../helpers/http-servers.ts';
+import {
+  type Authority,
+  authority,
+  bodyText,
+  certificate,
+  serve,
+} from '../helpers/http-servers.ts';
 import { serveH2 } from './http2-servers.ts';
 
 let ca: Authority;
@@ -65,7 +71,7 @@ async function folder(): Promise<string> {
 }
 
 const ask = async (transport: Transport) =>
-  text((await transport.request({ method: 'GET', path: '/' })).body);
+  bodyText((await transport.request({ method: 'GET', path: '/' })).body);
 const echoAuthorization: RequestListener = (request, response) =>
   response.end(request.headers.authorization ?? 'none');
 const echoSubject: RequestListener = (request, response) =>
@@ -178,7 +184,7 @@ describe('credentials', () => {
     if (!idle.destroyed) await once(idle, 'close');
 
     release.resolve();
-    expect(await text(slow.body)).toBe('alice end');
+    expect(await bodyText(slow.body)).toBe('alice end');
     const old = sockets[0]!;
     if (!old.destroyed) await once(old, 'close');
   });
@@ -208,7 +214,7 @@ describe('credentials', () => {
     expect(h2.sessions).toHaveLength(2);
     const closed = once(h2.sessions[0]!, 'close');
     release.resolve();
-    expect(await text(slow.body)).toBe('alice end');
+    expect(await bodyText(slow.body)).toBe('alice end');
     await closed;
     expect(await ask(transport)).toBe('bob end');
     expect(h2.sessions).toHaveLength(2);
@@ -447,9 +453,9 @@ describe('a cluster', () => {
     } as unknown as KubeConfig);
     cleanups.push(async () => transport.close?.());
     for (let i = 0; i < 2; i++)
-      expect(await text((await transport.request({ method: 'GET', path: '/version' })).body)).toBe(
-        'proxy',
-      );
+      expect(
+        await bodyText((await transport.request({ method: 'GET', path: '/version' })).body),
+      ).toBe('proxy');
     expect(requests).toBe(3);
     expect(direct).toEqual([]);
   });

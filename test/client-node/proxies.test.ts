@@ -8,8 +8,8 @@ import { inspect } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { describe, expect, test } from 'vitest';
-import { authority, certificate, serve, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, identity, start } from './http2-transports.ts';
+import { authority, bodyText, certificate, serve } from '../helpers/http-servers.ts';
+import { ca, cleanups, getPath, identity, startServer } from './http2-transports.ts';
 
 const keep = (socket: Socket): Socket => {
   cleanups.push(async () => socket.destroy());
@@ -77,8 +77,8 @@ function transportOf(server: string, proxyUrl: string) {
 }
 
 async function answerOf(server: string, proxyUrl: string): Promise<string> {
-  return get(transportOf(server, proxyUrl)).then(
-    ({ body }) => text(body),
+  return getPath(transportOf(server, proxyUrl)).then(
+    ({ body }) => bodyText(body),
     (error: Error) => error.message,
   );
 }
@@ -86,8 +86,9 @@ async function answerOf(server: string, proxyUrl: string): Promise<string> {
 /** The port of a server at http, or at https as `localhost`. */
 async function serverAt(scheme: string): Promise<string> {
   if (scheme === 'https')
-    return new URL((await start((_, response) => response.end('here'), { allowHTTP1: true })).url)
-      .port;
+    return new URL(
+      (await startServer((_, response) => response.end('here'), { allowHTTP1: true })).url,
+    ).port;
   const server = await serve((_, response) => response.end('here'));
   cleanups.push(() => server.stop());
   return new URL(server.url).port;
@@ -183,7 +184,7 @@ test('the error of a refused CONNECT has the status and no password', async () =
     keep(client).end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),
   );
   const port = await listen(proxy);
-  const asked = get(transportOf('http://a.invalid', `http://jane:secret@127.0.0.1:${port}`));
+  const asked = getPath(transportOf('http://a.invalid', `http://jane:secret@127.0.0.1:${port}`));
   const error = await asked.catch((e: unknown) => e);
   expect(error).toMatchObject({
     kind: 'refused',
@@ -193,7 +194,7 @@ test('the error of a refused CONNECT has the status and no password', async () =
 });
 
 test('an unreachable SOCKS proxy is an error without its password', async () => {
-  const asked = get(transportOf('http://a.invalid', 'socks5://jane:secret@127.0.0.1:1'));
+  const asked = getPath(transportOf('http://a.invalid', 'socks5://jane:secret@127.0.0.1:1'));
   const error = await asked.catch((e: unknown) => e);
   expect(error).toMatchObject({ kind: 'refused' });
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('secret');

@@ -8,13 +8,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { expect, test } from 'vitest';
-import { certificate, text } from '../helpers/http-servers.ts';
-import { ca, cleanups, get, start } from './http2-transports.ts';
+import { bodyText, certificate } from '../helpers/http-servers.ts';
+import { ca, cleanups, getPath, startServer } from './http2-transports.ts';
 
 const identity = await certificate(ca, 'addressed', [{ type: 7, ip: '127.0.0.1' }]);
 
 async function asked(cluster: Partial<Cluster>, http2: 'auto' | false): Promise<string> {
-  const { url, sockets } = await start(
+  const { url, sockets } = await startServer(
     (request, response) => response.end(`HTTP ${request.httpVersion}`),
     {
       ...identity,
@@ -31,8 +31,8 @@ async function asked(cluster: Partial<Cluster>, http2: 'auto' | false): Promise<
   );
   const transport = kubeConfigTransport(config, { http2 });
   cleanups.push(() => transport.close?.());
-  const answer = await get(transport).then(
-    ({ body }) => text(body),
+  const answer = await getPath(transport).then(
+    ({ body }) => bodyText(body),
     (error: Error) => `${error.name}: ${error.message}`,
   );
   expect(sockets.length).toBeLessThan(2);

@@ -10,7 +10,7 @@ export interface Sent {
   event: KubeEvent | undefined;
 }
 
-export type Answer = (sent: Sent) => unknown;
+export type EventResponder = (sent: Sent) => unknown;
 
 /**
  * Answers success until `answer` is set: a result other than undefined is thrown. A promise is
@@ -18,7 +18,7 @@ export type Answer = (sent: Sent) => unknown;
  */
 export class ScriptedSink {
   readonly sent: Sent[] = [];
-  answer: Answer = () => undefined;
+  answer: EventResponder = () => undefined;
   readonly client: Pick<Client, 'create' | 'patch'>;
 
   constructor() {

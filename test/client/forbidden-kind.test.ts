@@ -6,10 +6,10 @@ import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
-import { type Answer, answer, ConfigMaps } from '../helpers/cache/live-server.ts';
+import { answer, ConfigMaps, type FakeResponse } from '../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   type Reply,
@@ -20,9 +20,9 @@ import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';
 const forbids: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
-const lists: Reply = () => answer(200, listBody('5', [configMap('a', '5')]));
+const lists: Reply = () => answer(200, listBody('5', [configMapAt('a', '5')]));
 const holds: Reply = ({ signal, query }) => {
-  const initial = [event('ADDED', configMap('a', '5')), bookmark('5', 'true')];
+  const initial = [event('ADDED', configMapAt('a', '5')), bookmark('5', 'true')];
   return stream(query?.sendInitialEvents === undefined ? [] : initial, 'hold', signal);
 };
 
@@ -33,7 +33,7 @@ function setUp(roles: { list: Reply; watch: Reply }, options: { watchList?: bool
   const clock = new FakeClock();
   const discovery = { kind: 'APIResourceList', resources: [{ name: 'configmaps' }] };
   const transport = {
-    async request(request: Parameters<Reply>[0]): Promise<Answer> {
+    async request(request: Parameters<Reply>[0]): Promise<FakeResponse> {
       if (!request.path.endsWith('configmaps')) return answer(200, JSON.stringify(discovery));
       return request.query?.watch === 'true' ? roles.watch(request) : roles.list(request);
     },

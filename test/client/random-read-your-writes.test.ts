@@ -12,7 +12,7 @@ import { ApiServer } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { at, type Widget, Widgets, widget } from '../helpers/client/fixtures.ts';
 import { Random, testSeed } from '../helpers/random.ts';
-import { Gate } from './watch-gate.ts';
+import { WatchGate } from './watch-gate.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const NAMESPACES = ['one', 'two'];
@@ -39,7 +39,7 @@ test.each([0, 1, 2, 3, 4, 5])(
     });
     const server = await ApiServer.start({ bookmarkInterval: 20 });
     const transport = server.transport();
-    const gate = new Gate();
+    const gate = new WatchGate();
     // In one round the selectors of the cache exclude objects; those are then expected to be
     // absent.
     const selects = round === 5;

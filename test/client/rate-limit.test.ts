@@ -6,7 +6,7 @@ import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { newClient, RequestRateLimiter, rateLimitedTransport } from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, ConfigMaps, configMap, live, recorded } from '../helpers/client/fixtures.ts';
+import { at, ConfigMaps, configMap, live, recordedTransport } from '../helpers/client/fixtures.ts';
 import { collectGarbage } from '../helpers/garbage-collection.ts';
 
 const never = new AbortController().signal;
@@ -111,7 +111,7 @@ test('does not hold watches back, and lists wait with the other requests', async
   const clock = new FakeClock();
   const server = await ApiServer.start();
   onTestFinished(() => server.stop());
-  const { transport, requests } = recorded(server.transport());
+  const { transport, requests } = recordedTransport(server.transport());
   const limited: Transport = rateLimitedTransport(transport, { qps: 1, burst: 1, clock });
   onTestFinished(async () => limited.close?.());
   const abort = new AbortController();

@@ -7,8 +7,8 @@ import { type Client, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
-import { at, ConfigMaps, configMap, live, recorded } from '../helpers/client/fixtures.ts';
-import { Gate, settled } from './watch-gate.ts';
+import { at, ConfigMaps, configMap, live, recordedTransport } from '../helpers/client/fixtures.ts';
+import { settled, WatchGate } from './watch-gate.ts';
 
 let reported: string[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -23,9 +23,9 @@ afterEach(() => {
 /** A client whose cache is behind a gate, over a wrapped server. */
 async function behind(wrap: (inner: Transport) => Transport, tweak?: (query: Query) => void) {
   const { server, transport: inner, client: others } = await live();
-  const { transport, requests } = recorded(inner);
+  const { transport, requests } = recordedTransport(inner);
   const clock = new FakeClock();
-  const gate = new Gate();
+  const gate = new WatchGate();
   const wrapped = wrap(transport);
   const factory = newSharedInformerFactory(gate.transport(wrapped), {
     clock,

@@ -11,7 +11,7 @@ import { FakeClock } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
 import { live } from '../helpers/client/fixtures.ts';
 
-export class Gate {
+export class WatchGate {
   #open = true;
   /** The number of events that may pass while the gate is closed. */
   #passes = 0;
@@ -90,7 +90,7 @@ export async function behind(
   options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {},
 ) {
   const clock = new FakeClock();
-  const gate = new Gate();
+  const gate = new WatchGate();
   const { server, client: others, transport, requests } = await live();
   const { factoryOptions = {}, ...rest } = options;
   const factory = newSharedInformerFactory(gate.transport(transport), factoryOptions);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export interface Step {
+export interface ClientStep {
   /** Parts that differ between runs, and their replacements. */
   name: string;
   answer: string;
@@ -37,19 +37,19 @@ const RULES: readonly [RegExp, string][] = [
   [/[ \t]+$/gm, ''],
 ];
 
-export function normalise(text: string): string {
+export function normaliseOutput(text: string): string {
   let result = text;
   for (const [pattern, replacement] of RULES) result = result.replaceAll(pattern, replacement);
   return result;
 }
 
 /** Parses the output of a program: each step is a line of JSON. */
-export const stepsIn = (output: string): Step[] =>
+export const stepsIn = (output: string): ClientStep[] =>
   output
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Step)
-    .map(({ name, answer }) => ({ name, answer: normalise(answer) }));
+    .map((line) => JSON.parse(line) as ClientStep)
+    .map(({ name, answer }) => ({ name, answer: normaliseOutput(answer) }));
 
 /** The answer as it is recorded. */
 export function short(answer: string): string {
@@ -64,7 +64,7 @@ const fileOf = (client: string): string =>
   fileURLToPath(new URL(`./answers/${client}.txt`, import.meta.url));
 
 /** The recorded answers of a real kube-apiserver; empty before the first record. */
-export function recordedOf(client: string): Step[] {
+export function recordedOf(client: string): ClientStep[] {
   if (!existsSync(fileOf(client))) return [];
   const blocks = readFileSync(fileOf(client), 'utf8').split(/^\$ /m).slice(1);
   return blocks.map((block) => {
@@ -73,7 +73,7 @@ export function recordedOf(client: string): Step[] {
   });
 }
 
-export function record(client: string, steps: readonly Step[]): void {
+export function record(client: string, steps: readonly ClientStep[]): void {
   const blocks = steps.map(({ name, answer }) => `$ ${name}\n${short(answer)}\n`);
   writeFileSync(fileOf(client), blocks.join(''));
 }

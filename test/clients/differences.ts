@@ -1,5 +1,5 @@
 /** The steps in which the embedded server intentionally answers a client differently. */
-export interface Difference {
+export interface ClientDifference {
   client: string;
   step: string;
   why: string;
@@ -7,11 +7,11 @@ export interface Difference {
 
 const of =
   (client: string) =>
-  (why: string, ...steps: string[]): Difference[] =>
+  (why: string, ...steps: string[]): ClientDifference[] =>
     steps.map((step) => ({ client, step, why }));
 const kubectl = of('kubectl');
 
-export const differences: readonly Difference[] = [
+export const clientDifferences: readonly ClientDifference[] = [
   ...kubectl('the version says that it is the embedded server', 'discovery: kubectl version'),
   ...kubectl(
     'OpenAPI v2 comes as JSON alone, and kubectl asks for it as protobuf',

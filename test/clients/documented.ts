@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { recordedOf } from './answers.ts';
-import { differences } from './differences.ts';
+import { clientDifferences } from './differences.ts';
 
 const page = fileURLToPath(new URL('../../docs/embedded-server.md', import.meta.url));
 const BLOCK = /(?<=<!-- clients -->\n).*?(?=<!-- \/clients -->)/s;
@@ -49,10 +49,10 @@ const rows = [
 export function described(): string {
   const lines = rows.map(({ client, version, what }) => {
     const steps = recordedOf(client).length;
-    const other = differences.filter((each) => each.client === client).length;
+    const other = clientDifferences.filter((each) => each.client === client).length;
     return `| ${client} ${version} | ${what} | ${steps} | ${steps - other} |`;
   });
-  const reasons = Map.groupBy(differences, ({ why }) => why);
+  const reasons = Map.groupBy(clientDifferences, ({ why }) => why);
   const list = [...reasons].map(
     ([why, of]) =>
       `- ${why}: ${of.map(({ step }) => `\`${step.replace(/^\w+: /, '')}\``).join(', ')}`,

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
-import { normalise, type Step } from './answers.ts';
+import { type ClientStep, normaliseOutput } from './answers.ts';
 import { kubeConfigFile, type Served } from './servers.ts';
 import { clientTests } from './suite.ts';
 
@@ -35,12 +35,12 @@ function answerTo(line: string, { cwd, env }: Where): Promise<string> {
       const code = error === null ? 0 : (error.code ?? error.signal);
       const complaints = stderr.replace(/^(?=.)/gm, '! ');
       const lines = [stdout, complaints].map((text) => text.replace(/\n$/, ''));
-      resolve(normalise([...lines.filter((text) => text !== ''), `= ${code}`].join('\n')));
+      resolve(normaliseOutput([...lines.filter((text) => text !== ''), `= ${code}`].join('\n')));
     });
   });
 }
 
-async function runGroup(group: string, server: Served): Promise<Step[]> {
+async function runGroup(group: string, server: Served): Promise<ClientStep[]> {
   const cwd = join(server.folder, group);
   mkdirSync(cwd);
   cpSync(join(folder, 'files'), cwd, { recursive: true });
@@ -55,7 +55,7 @@ async function runGroup(group: string, server: Served): Promise<Step[]> {
   const lines = readFileSync(join(folder, `${group}.sh`), 'utf8').split('\n');
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: group } };
   await answerTo(`echo '${JSON.stringify(namespace)}' | kubectl create -f -`, { cwd, env });
-  const steps: Step[] = [];
+  const steps: ClientStep[] = [];
   const times = new Map<string, number>();
   for (const line of lines.filter((each) => each !== '')) {
     const prepares = line.startsWith('@ ');
@@ -72,7 +72,7 @@ clientTests({
   name: 'kubectl',
   missing,
   async run(server) {
-    const steps: Step[] = [];
+    const steps: ClientStep[] = [];
     for (const group of groups) steps.push(...(await runGroup(group, server)));
     return steps;
   },

@@ -4,26 +4,26 @@
  * server, or with the recorded one.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { record, recordedOf, type Step, short } from './answers.ts';
-import { differences } from './differences.ts';
+import { type ClientStep, record, recordedOf, short } from './answers.ts';
+import { clientDifferences } from './differences.ts';
 import { type Served, startEmbedded, startReal } from './servers.ts';
 
-export interface Client {
+export interface TestedClient {
   /** The name of its file of recorded answers. */
   name: string;
   /** Why the client cannot run here; '' if it can. */
   missing: string;
-  run(server: Served): Promise<Step[]>;
+  run(server: Served): Promise<ClientStep[]>;
 }
 
 const recording = process.env.CAPSTAN_CLIENTS_RECORD !== undefined;
 
-export function clientTests({ name, missing, run }: Client): void {
+export function clientTests({ name, missing, run }: TestedClient): void {
   const recorded = recordedOf(name);
   describe.skipIf(missing !== '')(name, () => {
     const started: Served[] = [];
-    let embedded: Step[] = [];
-    let real: Step[] | undefined;
+    let embedded: ClientStep[] = [];
+    let real: ClientStep[] | undefined;
 
     beforeAll(async () => {
       const [ours, theirs] = await Promise.all([startEmbedded(), startReal()]);
@@ -36,7 +36,7 @@ export function clientTests({ name, missing, run }: Client): void {
       for (const server of started) await server.stop();
     });
 
-    const answerOf = (steps: readonly Step[], step: string): string | undefined =>
+    const answerOf = (steps: readonly ClientStep[], step: string): string | undefined =>
       steps.find((each) => each.name === step)?.answer;
 
     if (recording) {
@@ -51,7 +51,9 @@ export function clientTests({ name, missing, run }: Client): void {
           if (real === undefined) expect(short(got ?? 'no answer')).toBe(answer);
           else expect(got).toBe(answerOf(real, step));
         };
-        const why = differences.find((each) => each.client === name && each.step === step)?.why;
+        const why = clientDifferences.find(
+          (each) => each.client === name && each.step === step,
+        )?.why;
         if (why === undefined) test(step, same);
         // Fails once the difference is gone.
         else test.fails(`${step} (differs: ${why})`, same);

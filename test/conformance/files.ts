@@ -1,7 +1,7 @@
 /** Recorded traces as files: finds them, reads them and replays them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type ReplayOptions, type Report, replayTexts, type Subject } from './runner.ts';
+import { type ReplayOptions, type Report, replayTexts, type TraceSubject } from './runner.ts';
 
 /** All `.jsonl` files of a folder and of the folders in it, sorted. */
 export function vectorFiles(folder: string): string[] {
@@ -23,7 +23,7 @@ function* textsOf(folder: string): Iterable<readonly [file: string, text: string
  */
 export function replayFolder(
   folder: string,
-  subjects: ReadonlyMap<string, Subject>,
+  subjects: ReadonlyMap<string, TraceSubject>,
   options: ReplayOptions = { form: 'string' },
 ): Promise<Report> {
   return replayTexts(textsOf(folder), subjects, options);

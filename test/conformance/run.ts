@@ -8,7 +8,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { replayFolder } from './files.ts';
 import { formatReport, type ItemForm } from './runner.ts';
-import { subjects } from './subjects/index.ts';
+import { traceSubjects } from './subjects/index.ts';
 
 const forms: readonly ItemForm[] = ['string', 'request', 'object'];
 
@@ -26,7 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`FAILED: there is no folder ${positional[0]}`);
     return 1;
   }
-  const report = await replayFolder(folder, subjects, { form });
+  const report = await replayFolder(folder, traceSubjects, { form });
   console.log(formatReport(report));
   return report.ok ? 0 : 1;
 }

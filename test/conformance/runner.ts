@@ -10,7 +10,7 @@
 import { firstDifference, sameValue } from './same-value.ts';
 
 /** One line of a file after the first. Everything but `op` depends on the subject. */
-export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
+export type TraceStep = { readonly op: string } & Readonly<Record<string, unknown>>;
 
 /** The results of a step, under the names in the file: `want`, `len`, `now`, … */
 export type Observed = Record<string, unknown>;
@@ -21,17 +21,17 @@ export type Observed = Record<string, unknown>;
  */
 export interface Trace {
   /** Why this step cannot be replayed, or undefined. The rest of the trace is skipped then. */
-  skip?(step: Step): string | undefined;
-  step(step: Step): Observed | Promise<Observed>;
+  skip?(step: TraceStep): string | undefined;
+  step(step: TraceStep): Observed | Promise<Observed>;
   /** Frees what the trace holds. */
   end?(): void;
 }
 
-export interface Subject {
+export interface TraceSubject {
   /** The fields of a step that are results, not arguments. */
   readonly observes: readonly string[];
   /** Begins a trace; `step` is its first step, which is also passed to the trace. */
-  begin(step: Step, options: ReplayOptions): Trace;
+  begin(step: TraceStep, options: ReplayOptions): Trace;
   /** Default: deep equality. */
   same?(field: string, want: unknown, got: unknown, trace: Trace): boolean;
 }
@@ -49,7 +49,7 @@ export interface ReplayOptions {
 export interface Mismatch {
   readonly file: string;
   readonly line: number;
-  readonly step: Step | undefined;
+  readonly step: TraceStep | undefined;
   readonly message: string;
 }
 
@@ -77,7 +77,7 @@ export interface Report {
  */
 export async function replayTexts(
   files: Iterable<readonly [file: string, text: string]>,
-  subjects: ReadonlyMap<string, Subject>,
+  subjects: ReadonlyMap<string, TraceSubject>,
   options: ReplayOptions = { form: 'string' },
 ): Promise<Report> {
   const reports = new Map<string, SubjectReport>();
@@ -89,7 +89,7 @@ export async function replayTexts(
 export async function replayFile(
   text: string,
   file: string,
-  subjects: ReadonlyMap<string, Subject>,
+  subjects: ReadonlyMap<string, TraceSubject>,
   options: ReplayOptions = { form: 'string' },
 ): Promise<Report> {
   return replayTexts([[file, text]], subjects, options);
@@ -105,7 +105,7 @@ function summarise(reports: ReadonlyMap<string, SubjectReport>): Report {
 async function replayText(
   text: string,
   file: string,
-  subjects: ReadonlyMap<string, Subject>,
+  subjects: ReadonlyMap<string, TraceSubject>,
   options: ReplayOptions,
   reports: Map<string, SubjectReport>,
 ): Promise<void> {
@@ -143,7 +143,7 @@ async function replayText(
 async function replaySteps(
   lines: readonly string[],
   file: string,
-  subject: Subject | undefined,
+  subject: TraceSubject | undefined,
   options: ReplayOptions,
   report: SubjectReport,
 ): Promise<void> {
@@ -153,7 +153,7 @@ async function replaySteps(
     report.skipped++;
     report.reasons.set(reason, (report.reasons.get(reason) ?? 0) + 1);
   };
-  const mismatch = (line: number, step: Step | undefined, message: string) =>
+  const mismatch = (line: number, step: TraceStep | undefined, message: string) =>
     report.mismatches.push({ file, line, step, message });
 
   for (let line = 2; line <= lines.length; line++) {
@@ -173,26 +173,26 @@ async function replaySteps(
       trace = undefined;
       stopped = undefined;
       try {
-        trace = subject.begin(step as Step, options);
+        trace = subject.begin(step as TraceStep, options);
       } catch (error) {
-        mismatch(line, step as Step, `threw ${String(error)}`);
+        mismatch(line, step as TraceStep, `threw ${String(error)}`);
         stopped = 'after a trace that could not begin';
         continue;
       }
     }
-    stopped ??= trace?.skip?.(step as Step);
+    stopped ??= trace?.skip?.(step as TraceStep);
     if (stopped !== undefined || trace === undefined) {
       skip(stopped ?? '');
       continue;
     }
     report.steps++;
-    for (const message of await compare(subject, trace, step as Step))
-      mismatch(line, step as Step, message);
+    for (const message of await compare(subject, trace, step as TraceStep))
+      mismatch(line, step as TraceStep, message);
   }
   trace?.end?.();
 }
 
-async function compare(subject: Subject, trace: Trace, step: Step): Promise<string[]> {
+async function compare(subject: TraceSubject, trace: Trace, step: TraceStep): Promise<string[]> {
   let observed: Observed;
   try {
     observed = await trace.step(step);

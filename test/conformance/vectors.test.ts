@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replayFolder, vectorFiles } from './files.ts';
 import { formatReport, type ItemForm, type Report, replayFile } from './runner.ts';
 import { firstDifference, sameValue } from './same-value.ts';
-import { subjects } from './subjects/index.ts';
+import { traceSubjects } from './subjects/index.ts';
 import { sameDelay } from './subjects/limiters.ts';
 
 const vectors = fileURLToPath(new URL('./vectors', import.meta.url));
@@ -18,7 +18,7 @@ const text = (path: string) => readFile(join(vectors, path), 'utf8');
 describe('the recorded traces', () => {
   let report: Report;
   beforeAll(async () => {
-    report = await replayFolder(vectors, subjects);
+    report = await replayFolder(vectors, traceSubjects);
   }, 180_000); // seconds, or more than half a minute on busy cores
 
   test.each([
@@ -50,7 +50,7 @@ describe('the recorded traces', () => {
 
   test('every recorded subject is covered', () => {
     expect(report.subjects.filter((one) => !one.covered)).toEqual([]);
-    expect(report.subjects.map((one) => one.subject)).toEqual([...subjects.keys()]);
+    expect(report.subjects.map((one) => one.subject)).toEqual([...traceSubjects.keys()]);
   });
 
   test.each<ItemForm>(['request', 'object'])(
@@ -64,7 +64,7 @@ describe('the recorded traces', () => {
         'ratelimitingqueue',
         'priorityqueue',
       ];
-      const queues = new Map([...subjects].filter(([name]) => names.includes(name)));
+      const queues = new Map([...traceSubjects].filter(([name]) => names.includes(name)));
       const other = await replayFolder(vectors, queues, { form });
       expect(other.subjects.flatMap((one) => one.mismatches)).toEqual([]);
       expect(other.steps).toBeGreaterThan(15_000);
@@ -89,7 +89,7 @@ describe('the runner can fail', () => {
     const at = lines.findIndex((line, i) => i > 0 && find.test(line));
     expect(at).toBeGreaterThan(0);
     lines[at] = replace(lines[at] ?? '');
-    return replayFile(lines.join('\n'), path, subjects);
+    return replayFile(lines.join('\n'), path, traceSubjects);
   }
 
   test.each([
@@ -245,7 +245,7 @@ describe('the runner can fail', () => {
   test('a missing argument, a broken line and an unknown limiter are mismatches', async () => {
     const header = (subject: string) =>
       JSON.stringify({ subject, seed: 1, source: 'test', config: {} });
-    const replay = (...lines: string[]) => replayFile(lines.join('\n'), 'test', subjects);
+    const replay = (...lines: string[]) => replayFile(lines.join('\n'), 'test', traceSubjects);
     const noKey = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","len":1}');
     expect(formatReport(noKey)).toContain('"key" expected a string');
     const broken = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","key":');
@@ -271,14 +271,14 @@ describe('the runner can fail', () => {
         '{"op":"done","key":"a","len":2}',
         '{"op":"len","want":2,"len":2}',
       ].join('\n');
-    const good = await replayFile(trace(true, 1), 'test', subjects);
+    const good = await replayFile(trace(true, 1), 'test', traceSubjects);
     expect(good).toMatchObject({ ok: true, steps: 6 });
     expect(formatReport(good)).toContain('2 steps skipped: after a misuse of done');
-    expect(await replayFile(trace(true, 5), 'test', subjects)).toMatchObject({
+    expect(await replayFile(trace(true, 5), 'test', traceSubjects)).toMatchObject({
       ok: false,
       mismatches: 1,
     });
-    expect(await replayFile(trace(false, 1), 'test', subjects)).toMatchObject({
+    expect(await replayFile(trace(false, 1), 'test', traceSubjects)).toMatchObject({
       ok: false,
       steps: 8,
     });
@@ -295,7 +295,7 @@ describe('the runner can fail', () => {
 
   test('an empty folder, and one with only uncovered subjects, fail', async () => {
     expect(vectorFiles(folder)).toEqual([]);
-    const empty = await replayFolder(folder, subjects);
+    const empty = await replayFolder(folder, traceSubjects);
     expect(empty).toMatchObject({ ok: false, steps: 0 });
     expect(formatReport(empty)).toContain('FAILED: no step was replayed');
     const trace = await text('seed-1/informer.jsonl');
@@ -303,7 +303,7 @@ describe('the runner can fail', () => {
       join(folder, 'shards.jsonl'),
       trace.replace('"subject":"informer"', '"subject":"shards"'),
     );
-    const uncovered = await replayFolder(folder, subjects);
+    const uncovered = await replayFolder(folder, traceSubjects);
     expect(uncovered).toMatchObject({ ok: false, steps: 0 });
     expect(formatReport(uncovered)).toMatch(/shards +not yet covered/);
   });

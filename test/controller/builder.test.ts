@@ -36,7 +36,14 @@ import {
   type FakeManagerOptions,
   RecordingLogger,
 } from '../helpers/controller/fake-manager.ts';
-import { Disc, ownedBy, Part, part, Widget, widget } from '../helpers/controller/resources.ts';
+import {
+  Disc,
+  ownedBy,
+  Part,
+  part,
+  TestWidget,
+  testWidget,
+} from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 collectErrorValues();
@@ -54,7 +61,7 @@ describe('the builder', () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     const built = newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .owns(Part)
       .named(fresh())
       .complete(
@@ -63,7 +70,7 @@ describe('the builder', () => {
       );
     expect(built).toBeUndefined();
     expect(manager.runnables).toHaveLength(1);
-    manager.transport.put('widgets', widget('a', 'default', { of: 1 }));
+    manager.transport.put('widgets', testWidget('a', 'default', { of: 1 }));
     await manager.start();
     manager.transport.put('parts', part('p', [ownedBy('b'), ownedBy('c', { controller: false })]));
     await manager.clock.settle();
@@ -75,7 +82,7 @@ describe('the builder', () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .owns(Part, { matchEveryOwner: true })
       .named(fresh())
       .complete(({ name }) => void calls.push(name));
@@ -108,12 +115,12 @@ describe('the builder', () => {
     const source = new TestSource();
     const calls: string[] = [];
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .watchesRawSource(source)
       .withEventFilter({ create: () => false, generic: () => false })
       .named(fresh())
       .complete(({ name }) => void calls.push(name));
-    manager.transport.put('widgets', widget('filtered'));
+    manager.transport.put('widgets', testWidget('filtered'));
     await manager.start();
     source.add('raw');
     await manager.clock.settle();
@@ -125,7 +132,7 @@ describe('the builder', () => {
     const calls: string[] = [];
     const asked: string[] = [];
     newControllerManagedBy(manager)
-      .for(Widget, { predicates: [{ create: ({ object }) => object.spec?.wanted === true }] })
+      .for(TestWidget, { predicates: [{ create: ({ object }) => object.spec?.wanted === true }] })
       .owns(Part, { predicates: [{ create: ({ object }) => object.metadata.name !== 'ignored' }] })
       .withEventFilter({
         create: ({ object }) => {
@@ -136,9 +143,9 @@ describe('the builder', () => {
       .named(fresh())
       .complete(({ name }) => void calls.push(name));
     await manager.start();
-    manager.transport.put('widgets', widget('w1', 'default', { wanted: true }));
-    manager.transport.put('widgets', widget('w2'));
-    manager.transport.put('widgets', widget('nobody', 'default', { wanted: true }));
+    manager.transport.put('widgets', testWidget('w1', 'default', { wanted: true }));
+    manager.transport.put('widgets', testWidget('w2'));
+    manager.transport.put('widgets', testWidget('nobody', 'default', { wanted: true }));
     manager.transport.put('parts', part('ignored', [ownedBy('o1')]));
     manager.transport.put('parts', part('p', [ownedBy('o2')]));
     await manager.clock.settle();
@@ -155,7 +162,7 @@ describe('the builder', () => {
       return own(resource, selection);
     };
     newControllerManagedBy(manager)
-      .for(Widget, { metadataOnly: true })
+      .for(TestWidget, { metadataOnly: true })
       .owns(Part, { metadataOnly: true })
       .watchesMetadata(Disc, enqueueRequestForObject())
       .named(fresh())
@@ -179,10 +186,10 @@ describe('the builder', () => {
       const calls: string[] = [];
       for (const name of ['first', 'second'])
         newControllerManagedBy(manager)
-          .for(Widget, { metadataOnly })
+          .for(TestWidget, { metadataOnly })
           .named(fresh())
           .complete((request) => void calls.push(`${name} ${request.name}`));
-      manager.transport.put('widgets', widget('a'));
+      manager.transport.put('widgets', testWidget('a'));
       await manager.start();
       expect(calls.sort()).toEqual(['first a', 'second a']);
       expect(manager.transport.watches()).toBe(1);
@@ -198,8 +205,8 @@ describe('the builder', () => {
       }
     }
     const website = new Website();
-    newControllerManagedBy(manager).for(Widget).named(fresh()).complete(website);
-    manager.transport.put('widgets', widget('a'));
+    newControllerManagedBy(manager).for(TestWidget).named(fresh()).complete(website);
+    manager.transport.put('widgets', testWidget('a'));
     await manager.start();
     expect(website.calls).toEqual(['a']);
   });
@@ -207,9 +214,13 @@ describe('the builder', () => {
   test('logs to its logger', async () => {
     const [first, second] = [new RecordingLogger(), new RecordingLogger()];
     const manager = new FakeManager({ logger: first });
-    newControllerManagedBy(manager).for(Widget).named(fresh()).withLogger(second).complete(ignore);
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
+      .named(fresh())
+      .withLogger(second)
+      .complete(ignore);
+    newControllerManagedBy(manager)
+      .for(TestWidget)
       .named(fresh())
       .withLogger(() => second)
       .complete(ignore);
@@ -222,12 +233,12 @@ describe('the builder', () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .withOptions({ namespace: 'mine' })
       .named(fresh())
       .complete(({ namespace }) => void calls.push(namespace));
-    manager.transport.put('widgets', widget('a', 'mine'));
-    manager.transport.put('widgets', widget('a', 'other'));
+    manager.transport.put('widgets', testWidget('a', 'mine'));
+    manager.transport.put('widgets', testWidget('a', 'other'));
     await manager.start();
     expect(calls).toEqual(['mine']);
   });
@@ -236,7 +247,7 @@ describe('the builder', () => {
     const manager = new FakeManager();
     const accept = (_: unknown): true => true;
     newControllerManagedBy(manager)
-      .for(Widget, {
+      .for(TestWidget, {
         predicates: [
           { update: (event) => accept(expectTypeOf(event.objectNew).toEqualTypeOf<TestObject>()) },
         ],
@@ -257,7 +268,7 @@ describe('the builder', () => {
     expectTypeOf<Predicate<Sized>>().not.toExtend<Predicate<TestObject>>();
     expectTypeOf<EventHandler<TestObject>>().toExtend<EventHandler<Sized>>();
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .watchesMetadata(
         Part,
         enqueueRequestsFromMapFunc((part) => {
@@ -292,7 +303,7 @@ describe('the builder', () => {
     expectTypeOf(byLabel).returns.toEqualTypeOf(ofAny(Part, enqueueRequestForObject()));
     createController({
       transport: new FakeCluster(),
-      for: Widget,
+      for: TestWidget,
       predicates: [
         { create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<TestObject>()) },
       ],
@@ -317,7 +328,7 @@ describe('the builder refuses, and adds nothing', () => {
       'no reconciler',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget)
+          .for(TestWidget)
           .build(undefined as never),
       /"reconciler" expected a reconcile function/,
     ],
@@ -333,7 +344,7 @@ describe('the builder refuses, and adds nothing', () => {
     ],
     [
       'for twice',
-      (m) => newControllerManagedBy(m).for(Widget).for(Part).build(ignore),
+      (m) => newControllerManagedBy(m).for(TestWidget).for(Part).build(ignore),
       /"for" is to be called once/,
     ],
     [
@@ -364,7 +375,7 @@ describe('the builder refuses, and adds nothing', () => {
       'what is no source',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget)
+          .for(TestWidget)
           .watchesRawSource({} as never)
           .build(ignore),
       /"options\.sources\[0\]\.start"/,
@@ -382,7 +393,7 @@ describe('the builder refuses, and adds nothing', () => {
       'what is no predicate',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget, { predicates: [{ create: 1 } as never] })
+          .for(TestWidget, { predicates: [{ create: 1 } as never] })
           .build(ignore),
       /predicates\[0\]\.create/,
     ],
@@ -390,7 +401,7 @@ describe('the builder refuses, and adds nothing', () => {
       'a reconciler in the options',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget)
+          .for(TestWidget)
           .withOptions({ reconcile: ignore } as never)
           .build(ignore),
       /given to "complete" or "build"/,
@@ -399,7 +410,7 @@ describe('the builder refuses, and adds nothing', () => {
       'options that are wrong',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget)
+          .for(TestWidget)
           .withOptions({ maxConcurrentReconciles: 0 })
           .build(ignore),
       /maxConcurrentReconciles/,
@@ -417,7 +428,7 @@ describe('the builder refuses, and adds nothing', () => {
       'a namespace beside several',
       (m) =>
         newControllerManagedBy(m)
-          .for(Widget)
+          .for(TestWidget)
           .withOptions({ namespace: 'n', namespaces: ['o'] })
           .build(ignore),
       /"options\.namespace" expected nothing beside options\.namespaces/,
@@ -444,7 +455,7 @@ describe('a name', () => {
   const make = (
     manager: FakeManager,
     options: Partial<ControllerOptions<TestObject>>,
-  ): Controller => createController({ manager, for: Widget, reconcile: ignore, ...options });
+  ): Controller => createController({ manager, for: TestWidget, reconcile: ignore, ...options });
 
   test('belongs to one controller in the process until that has ended', async () => {
     const manager = new FakeManager();
@@ -485,7 +496,7 @@ describe('a name', () => {
   });
 
   test('without a manager is not checked', () => {
-    const options = { transport: new FakeCluster(), for: Widget, reconcile: ignore };
+    const options = { transport: new FakeCluster(), for: TestWidget, reconcile: ignore };
     expect(() => [createController(options), createController(options)]).not.toThrow();
   });
 });
@@ -498,7 +509,7 @@ describe('the default of an option', () => {
     createController({
       manager: new FakeManager(manager),
       name: fresh(),
-      for: Widget,
+      for: TestWidget,
       reconcile: ignore,
       ...options,
     });
@@ -580,7 +591,7 @@ describe('the default of an option', () => {
   ])('cacheSyncTimeout: %s', async (_, options, controllerDefaults, ms) => {
     const manager = new FakeManager({ controllerDefaults });
     manager.transport.holdLists.set('widgets', new Promise(() => undefined));
-    createController({ manager, name: fresh(), for: Widget, reconcile: ignore, ...options });
+    createController({ manager, name: fresh(), for: TestWidget, reconcile: ignore, ...options });
     await manager.start();
     await manager.clock.run(ms - 1);
     expect(manager.errors).toEqual([]);
@@ -595,11 +606,11 @@ describe('the default of an option', () => {
   ])('reconciliationTimeout: %s', async (_, options, controllerDefaults, expected) => {
     const manager = new FakeManager({ controllerDefaults });
     let abortedAt: number | undefined;
-    manager.transport.put('widgets', widget('a'));
+    manager.transport.put('widgets', testWidget('a'));
     createController({
       manager,
       name: fresh(),
-      for: Widget,
+      for: TestWidget,
       ...options,
       reconcile: (_request, { signal }) =>
         new Promise((resolve) =>
@@ -623,7 +634,7 @@ describe('the default of an option', () => {
     const controller = createController({
       manager,
       name: fresh(),
-      for: Widget,
+      for: TestWidget,
       reconcile: ignore,
       ...options,
     });
@@ -636,11 +647,11 @@ describe('the default of an option', () => {
     const own = new ItemExponentialFailureRateLimiter<Request>(1, 2, { key: requestKey });
     for (const options of [{ rateLimiter: own }, { usePriorityQueue: false }, {}]) {
       const manager = new FakeManager();
-      manager.transport.put('widgets', widget('a'));
+      manager.transport.put('widgets', testWidget('a'));
       createController({
         manager,
         name: fresh(),
-        for: Widget,
+        for: TestWidget,
         reconcile: fail,
         newQueue: (_, limiter) => {
           given.push(limiter);
@@ -679,7 +690,7 @@ describe('the default of an option', () => {
     };
     const manager = new FakeManager({ queueMetrics });
     const name = fresh();
-    createController({ manager, name, for: Widget, reconcile: ignore });
+    createController({ manager, name, for: TestWidget, reconcile: ignore });
     await manager.start();
     expect(new Set(depths)).toEqual(new Set([name]));
   });
@@ -687,7 +698,7 @@ describe('the default of an option', () => {
 
 describe('createController', () => {
   test('refuses what the builder refuses, and a transport together with a manager', () => {
-    const good = { transport: new FakeCluster(), for: Widget, reconcile: ignore };
+    const good = { transport: new FakeCluster(), for: TestWidget, reconcile: ignore };
     const wrong: [object, RegExp][] = [
       [{ manager: new FakeManager() }, /"transport" and "manager" exclude each other/],
       [{ watches: [{ resource: Part }] }, /options\.watches\[0\]\.handler/],
@@ -721,7 +732,7 @@ describe('createController', () => {
     const controller = createController({
       transport: cluster,
       clock,
-      for: Widget,
+      for: TestWidget,
       predicates: [{ create: ({ object }) => object.metadata.name !== 'not-me' }],
       owns: [owning(Part, { matchEveryOwner: true, metadataOnly: true })],
       watchesMetadata: [watching(Disc, enqueueRequestForObject())],
@@ -731,8 +742,8 @@ describe('createController', () => {
     });
     const run = controller.run();
     await clock.settle();
-    cluster.put('widgets', widget('a'));
-    cluster.put('widgets', widget('not-me'));
+    cluster.put('widgets', testWidget('a'));
+    cluster.put('widgets', testWidget('not-me'));
     cluster.put('parts', part('p', [ownedBy('b', { controller: false })]));
     cluster.put('discs', { metadata: { name: 'd' } });
     source.add('raw');
@@ -758,12 +769,12 @@ describe('createController', () => {
     const controller = createController({
       transport: cluster,
       clock,
-      for: Widget,
+      for: TestWidget,
       metadataOnly: true,
-      watches: [watching(Widget, enqueueRequestForObject())],
+      watches: [watching(TestWidget, enqueueRequestForObject())],
       reconcile: (request, { get }) => void asked.push(get(request)?.spec),
     });
-    cluster.put('widgets', widget('a', 'default', { colour: 'red' }));
+    cluster.put('widgets', testWidget('a', 'default', { colour: 'red' }));
     const run = controller.run();
     await clock.settle();
     expect(asked.at(-1)).toEqual({ colour: 'red' });
@@ -782,9 +793,9 @@ describe('asReconciler', () => {
   test('passes the object that the client read', async () => {
     const seen: TestObject[] = [];
     const reconciler = asReconciler(
-      clientThat(({ name }) => widget(name)),
+      clientThat(({ name }) => testWidget(name)),
       {
-        resource: Widget,
+        resource: TestWidget,
         reconcile: (object) => {
           seen.push(object);
           return { requeueAfter: 5 };
@@ -792,7 +803,7 @@ describe('asReconciler', () => {
       },
     );
     expect(await reconciler.reconcile(request, context)).toEqual({ requeueAfter: 5 });
-    expect(seen).toEqual([widget('a')]);
+    expect(seen).toEqual([testWidget('a')]);
   });
 
   test('does nothing for an object that does not exist, and passes on other errors', async () => {
@@ -801,19 +812,19 @@ describe('asReconciler', () => {
       throw new StatusError(code, { kind: 'Status', code, reason, message: reason }, 'GET /x');
     };
     const gone = asReconciler(clientThat(status(404, 'NotFound')), {
-      resource: Widget,
+      resource: TestWidget,
       reconcile: never,
     });
     expect(await gone.reconcile(request, context)).toBeUndefined();
     const denied = asReconciler(clientThat(status(403, 'Forbidden')), {
-      resource: Widget,
+      resource: TestWidget,
       reconcile: never,
     });
     await expect(denied.reconcile(request, context)).rejects.toMatchObject({ status: 403 });
     const failing = asReconciler(
-      clientThat(() => widget('a')),
+      clientThat(() => testWidget('a')),
       {
-        resource: Widget,
+        resource: TestWidget,
         reconcile: () => Promise.reject(new TerminalError('no')),
       },
     );
@@ -821,7 +832,7 @@ describe('asReconciler', () => {
   });
 
   test('refuses invalid arguments', () => {
-    const good = { resource: Widget, reconcile: ignore };
+    const good = { resource: TestWidget, reconcile: ignore };
     expect(() => asReconciler({} as never, good)).toThrow(/client\.get/);
     expect(() => asReconciler(clientThat(ignore), { ...good, reconcile: 1 } as never)).toThrow(
       /reconciler\.reconcile/,

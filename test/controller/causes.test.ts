@@ -5,7 +5,13 @@ import type { Cause } from 'capstan/controller';
 import { expect, test } from 'vitest';
 import { Causes, MOST_CAUSES } from '../../bindings/controller/causes.ts';
 import { RequestMap } from '../../bindings/controller/request-map.ts';
-import { answers, causeOf, fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
+import {
+  causeOf,
+  fail,
+  reconcileResults,
+  requestOf,
+  rig,
+} from '../helpers/controller/controller-rig.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 ignoreErrors();
@@ -97,7 +103,7 @@ test('an add while a request is reconciled is a cause of its next run', async ()
 
 test('a retry and a requeue are causes too, with the number of the next attempt', async () => {
   const { source, seen, start, clock } = whys(
-    answers({ a: [fail, fail, () => ({ requeue: true }), () => ({ requeueAfter: 100 })] }),
+    reconcileResults({ a: [fail, fail, () => ({ requeue: true }), () => ({ requeueAfter: 100 })] }),
   );
   await start();
   source.add('a', {}, causeOf('create', 0));
@@ -117,7 +123,7 @@ test('a retry and a requeue are causes too, with the number of the next attempt'
 // update had led to the run.
 test('a requeueAfter that is not due comes after the causes of the run', async () => {
   const again = () => ({ requeueAfter: 60_000 });
-  const { source, seen, start, clock } = whys(answers({ a: [again, again, again] }));
+  const { source, seen, start, clock } = whys(reconcileResults({ a: [again, again, again] }));
   await start();
   source.add('a', {}, causeOf('create', 0));
   await clock.run(1000);

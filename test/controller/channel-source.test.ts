@@ -11,11 +11,11 @@ import {
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import {
+  type EventObject,
+  eventObject,
   RecordingQueue,
   started,
-  type Thing,
   telling,
-  thing,
 } from '../helpers/controller/recording-queues.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
@@ -28,7 +28,7 @@ function held() {
   const told: string[] = [];
   const waiting: (() => void)[] = [];
   const handler = {
-    generic({ object }: GenericEvent<Thing>) {
+    generic({ object }: GenericEvent<EventObject>) {
       told.push(object.metadata.name);
       return new Promise<void>((resolve) => void waiting.push(resolve));
     },
@@ -38,14 +38,14 @@ function held() {
 
 describe('a channel source', () => {
   test('passes sent objects through the predicates to the handler, as generic events', async () => {
-    const events = new EventChannel<Thing>();
+    const events = new EventChannel<EventObject>();
     const told: string[] = [];
-    const notB = newPredicateFuncs((object: Thing) => object.metadata.name !== 'b', {
+    const notB = newPredicateFuncs((object: EventObject) => object.metadata.name !== 'b', {
       name: 'notB',
     });
     const source = channelSource({ events, handler: telling(told), predicates: [notB], clock });
     const { queue } = await started(source);
-    for (const name of ['a', 'b', 'c']) expect(events.trySend(thing(name))).toBe(true);
+    for (const name of ['a', 'b', 'c']) expect(events.trySend(eventObject(name))).toBe(true);
     await clock.settle();
     expect(told).toEqual(['generic n/a', 'generic n/c']);
     expect(queue.added[0]).toEqual({
@@ -67,10 +67,10 @@ describe('a channel source', () => {
 
   test('awaits an async handler before the next event, and reads only its buffer', async () => {
     const asked: number[] = [];
-    async function* endless(): AsyncGenerator<GenericEvent<Thing>> {
+    async function* endless(): AsyncGenerator<GenericEvent<EventObject>> {
       for (let i = 1; ; i++) {
         asked.push(i);
-        yield { object: thing(`e${i}`) };
+        yield { object: eventObject(`e${i}`) };
       }
     }
     const { told, handler, next } = held();
@@ -84,11 +84,11 @@ describe('a channel source', () => {
   });
 
   test('passes pending events in order once the handler continues', async () => {
-    const events = new EventChannel<Thing>({ capacity: 1 });
+    const events = new EventChannel<EventObject>({ capacity: 1 });
     const { told, handler, next } = held();
     await started(channelSource({ events, handler, bufferSize: 1, clock }));
     for (const name of ['a', 'b', 'c', 'd'])
-      await Promise.race([events.send(thing(name)), clock.settle()]);
+      await Promise.race([events.send(eventObject(name)), clock.settle()]);
     expect(told).toEqual(['a']);
     for (let i = 0; i < 4; i++) {
       next();
@@ -98,8 +98,8 @@ describe('a channel source', () => {
   });
 
   test('gets objects that were sent before it started', async () => {
-    const events = new EventChannel<Thing>();
-    events.trySend(thing('early'));
+    const events = new EventChannel<EventObject>();
+    events.trySend(eventObject('early'));
     const told: string[] = [];
     await started(channelSource({ events, handler: telling(told), clock }));
     await clock.settle();
@@ -107,8 +107,8 @@ describe('a channel source', () => {
   });
 
   test('ends when its channel is closed, after the events in it', async () => {
-    const events = new EventChannel<Thing>();
-    events.trySend(thing('last'));
+    const events = new EventChannel<EventObject>();
+    events.trySend(eventObject('last'));
     events.close();
     const told: string[] = [];
     const source = channelSource({ events, handler: telling(told), clock });
@@ -116,14 +116,14 @@ describe('a channel source', () => {
     await clock.settle();
     expect(told).toEqual(['generic n/last']);
     expect(source.status?.().problem).toBeUndefined();
-    expect(events.trySend(thing('late'))).toBe(false);
-    await expect(events.send(thing('late'))).rejects.toMatchObject({ code: 'STOPPED' });
+    expect(events.trySend(eventObject('late'))).toBe(false);
+    await expect(events.send(eventObject('late'))).rejects.toMatchObject({ code: 'STOPPED' });
   });
 
   test('reports an iterable that throws, and shows it as its problem', async () => {
     const error = new Error('the broker is gone');
-    async function* failing(): AsyncGenerator<GenericEvent<Thing>> {
-      yield { object: thing('a') };
+    async function* failing(): AsyncGenerator<GenericEvent<EventObject>> {
+      yield { object: eventObject('a') };
       throw error;
     }
     const told: string[] = [];
@@ -143,13 +143,13 @@ describe('a channel source', () => {
   // The source released its channel some microtasks after its signal: it took an event that a
   // webhook had sent in between, and that was answered with 202.
   test('leaves objects that are sent in the turn of its end to the next source', async () => {
-    const events = new EventChannel<Thing>();
+    const events = new EventChannel<EventObject>();
     const told: string[] = [];
     const { stop } = await started(channelSource({ events, handler: telling(told), clock }));
-    events.trySend(thing('before'));
+    events.trySend(eventObject('before'));
     await clock.settle();
     stop();
-    expect(events.trySend(thing('meanwhile'))).toBe(true);
+    expect(events.trySend(eventObject('meanwhile'))).toBe(true);
     await clock.settle();
     expect(events.length).toBe(1);
     await started(channelSource({ events, handler: telling(told), clock }));
@@ -159,7 +159,7 @@ describe('a channel source', () => {
 
   test('releases its iterable at the end, and reads nothing more', async () => {
     let returned = 0;
-    const events: AsyncIterable<GenericEvent<Thing>> = {
+    const events: AsyncIterable<GenericEvent<EventObject>> = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise(() => undefined),
         return: () => {
@@ -179,8 +179,13 @@ describe('a channel source', () => {
   });
 
   test('reports a value that is not an event, and an iterable that fails to return', async () => {
-    const values = [undefined, 1, null, { object: thing('a') }] as GenericEvent<Thing>[];
-    const events: AsyncIterable<GenericEvent<Thing>> = {
+    const values = [
+      undefined,
+      1,
+      null,
+      { object: eventObject('a') },
+    ] as GenericEvent<EventObject>[];
+    const events: AsyncIterable<GenericEvent<EventObject>> = {
       [Symbol.asyncIterator]: () => ({
         next: () => {
           const [value] = values.splice(0, 1);
@@ -209,21 +214,21 @@ describe('a channel source', () => {
 
   // A generator returns only after its next event, and would have swallowed that one.
   test('that was removed leaves later events to the source that follows it', async () => {
-    const events = new EventChannel<Thing>();
+    const events = new EventChannel<EventObject>();
     const { stop } = await started(channelSource({ events, handler: telling([]), clock }));
     await clock.settle();
     stop();
     const told: string[] = [];
     await started(channelSource({ events, handler: telling(told), clock }));
-    for (const name of ['a', 'b']) events.trySend(thing(name));
+    for (const name of ['a', 'b']) events.trySend(eventObject(name));
     await clock.settle();
     expect(told).toEqual(['generic n/a', 'generic n/b']);
   });
 
   test('yields to the event loop while events come without a pause', async () => {
     let endless = true;
-    async function* always(): AsyncGenerator<GenericEvent<Thing>> {
-      while (endless) yield { object: thing('a') };
+    async function* always(): AsyncGenerator<GenericEvent<EventObject>> {
+      while (endless) yield { object: eventObject('a') };
     }
     // Its events never wait: if the source did not yield, settling would never return.
     const real = {
@@ -244,11 +249,11 @@ describe('a channel source', () => {
 
   test('refuses options that make no sense', () => {
     const handler = enqueueRequestForObject();
-    expect(() => channelSource({ events: [] as unknown as EventChannel<Thing>, handler })).toThrow(
-      invalid,
-    );
     expect(() =>
-      channelSource({ events: new EventChannel<Thing>(), handler, bufferSize: 0 }),
+      channelSource({ events: [] as unknown as EventChannel<EventObject>, handler }),
+    ).toThrow(invalid);
+    expect(() =>
+      channelSource({ events: new EventChannel<EventObject>(), handler, bufferSize: 0 }),
     ).toThrow(invalid);
     expect(() => new EventChannel({ capacity: 0 })).toThrow(invalid);
   });

@@ -15,7 +15,7 @@ import {
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
-import { Disc, Part, widget } from '../helpers/controller/resources.ts';
+import { Disc, Part, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const Widget = defineResource<TestObject>()({
@@ -82,12 +82,12 @@ describe('requests', () => {
     const { cluster, clock, calls, start } = setup((request, { get }) => {
       seen.push(get(request)?.spec?.colour as string | undefined);
     });
-    cluster.put('widgets', widget('a', 'default', { colour: 'red' }));
+    cluster.put('widgets', testWidget('a', 'default', { colour: 'red' }));
     void start();
     await clock.settle();
-    cluster.put('widgets', widget('b', 'other', { colour: 'blue' }));
+    cluster.put('widgets', testWidget('b', 'other', { colour: 'blue' }));
     await clock.settle();
-    cluster.put('widgets', widget('a', 'default', { colour: 'green' }));
+    cluster.put('widgets', testWidget('a', 'default', { colour: 'green' }));
     await clock.settle();
     cluster.remove('widgets', 'b', 'other');
     await clock.settle();
@@ -100,8 +100,8 @@ describe('requests', () => {
       namespace: 'mine',
       owns: [Part, Disc],
     });
-    cluster.put('widgets', widget('a', 'mine'));
-    cluster.put('widgets', widget('a', 'other'));
+    cluster.put('widgets', testWidget('a', 'mine'));
+    cluster.put('widgets', testWidget('a', 'other'));
     void start();
     await clock.settle();
     cluster.put('parts', part('p', [ownedBy('z')], 'other'));
@@ -138,10 +138,10 @@ describe('requests', () => {
       },
       { maxConcurrentReconciles: 4 },
     );
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     void start();
     await clock.settle();
-    for (let i = 0; i < 5; i++) cluster.put('widgets', widget('a', 'default', { i }));
+    for (let i = 0; i < 5; i++) cluster.put('widgets', testWidget('a', 'default', { i }));
     await clock.settle();
     expect(calls).toHaveLength(1);
     gate.resolve();
@@ -223,7 +223,7 @@ describe('get', () => {
       },
       { owns: [Part, Disc] },
     );
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     cluster.put('parts', part('a', []));
     cluster.put('discs', { metadata: { name: 'd' } });
     void start();
@@ -237,7 +237,7 @@ describe('get', () => {
   test('shares one cache and one watch if a resource is reconciled and owned', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Widget] });
     cluster.put('widgets', {
-      ...widget('child'),
+      ...testWidget('child'),
       metadata: { ...part('child', [ownedBy('parent')]).metadata },
     });
     void start();
@@ -252,10 +252,10 @@ describe('the start', () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     const hold = Promise.withResolvers<void>();
     cluster.holdLists.set('parts', hold.promise);
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     void start();
     await clock.settle();
-    cluster.put('widgets', widget('b'));
+    cluster.put('widgets', testWidget('b'));
     await clock.run(5000);
     expect(calls).toEqual([]);
     hold.resolve();
@@ -288,7 +288,7 @@ describe('the start', () => {
     };
     const first = Promise.withResolvers<number>();
     const { cluster, start } = setup(() => first.resolve(queued), { clock, metricsProvider });
-    for (let i = 0; i < 100; i++) cluster.put('widgets', widget(`w${i}`));
+    for (let i = 0; i < 100; i++) cluster.put('widgets', testWidget(`w${i}`));
     void start();
     expect(await first.promise).toBe(100);
   });
@@ -299,7 +299,7 @@ describe('the start', () => {
       cacheSyncTimeout: 3000,
     });
     cluster.holdLists.set('parts', new Promise(() => undefined));
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     void start();
     await clock.run(2999);
     expect(errors).toEqual([]);
@@ -399,7 +399,7 @@ describe('the outcome', () => {
       attempts.push(attempt);
       return answers[i++]?.();
     }, more);
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     void start();
     await clock.run(ms);
     return { at: calls.map((call) => Number(call.split('@')[1])), attempts, clock, cluster };
@@ -417,7 +417,7 @@ describe('the outcome', () => {
     expect(attempts).toEqual([1, 2, 3, 4, 5]);
     expect(messages()).toEqual(Array(4).fill('not yet'));
     expect(reported[0]?.what).toBe('controller "widget": reconcile of default/a');
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     await clock.run(4);
     expect(attempts).toEqual([1, 2, 3, 4, 5, 1]);
     await clock.run(1);
@@ -475,10 +475,10 @@ describe('the outcome', () => {
       const { clock, cluster, calls, start } = setup(() => ({ requeueAfter: 1000 }), {
         usePriorityQueue,
       });
-      cluster.put('widgets', widget('a'));
+      cluster.put('widgets', testWidget('a'));
       void start();
       await clock.run(100);
-      cluster.put('widgets', widget('a'));
+      cluster.put('widgets', testWidget('a'));
       await clock.run(next - 101);
       expect(calls).toEqual(['default/a@0', 'default/a@100']);
       await clock.run(1);
@@ -498,7 +498,7 @@ describe('the outcome', () => {
       code: 'TERMINAL',
       cause: { message: '404' },
     });
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     await clock.run(9);
     expect(attempts).toEqual([1, 2, 2]);
     await clock.run(1);
@@ -557,7 +557,7 @@ describe('the outcome', () => {
     const { cluster, clock, calls, start } = setup(({ name }) => {
       if (name === 'bad') throw new Error('always');
     });
-    for (const name of ['a', 'bad', 'b']) cluster.put('widgets', widget(name));
+    for (const name of ['a', 'bad', 'b']) cluster.put('widgets', testWidget(name));
     void start();
     await clock.run(16);
     expect(calls).toEqual([
@@ -605,7 +605,7 @@ describe('workers', () => {
     ] as const) {
       const gate = Promise.withResolvers<void>();
       const { cluster, clock, calls, start } = setup(() => gate.promise, options);
-      for (let i = 0; i < 10; i++) cluster.put('widgets', widget(`w${i}`));
+      for (let i = 0; i < 10; i++) cluster.put('widgets', testWidget(`w${i}`));
       void start();
       await clock.settle();
       expect(calls).toHaveLength(expected);
@@ -621,7 +621,7 @@ describe('workers', () => {
     let turns = 0;
     // each reconcile takes a millisecond
     const { cluster, clock, start, calls } = setup(() => clock.step(1));
-    for (let i = 0; i < 500; i++) cluster.put('widgets', widget(`w${i}`));
+    for (let i = 0; i < 500; i++) cluster.put('widgets', testWidget(`w${i}`));
     let done = false;
     const turn = () => {
       turns++;
@@ -653,7 +653,7 @@ test('an error of the queue itself ends the controller: run rejects with it', as
     },
     { clock, maxConcurrentReconciles: 2 },
   );
-  for (const name of ['slow', 'a', 'never']) cluster.put('widgets', widget(name));
+  for (const name of ['slow', 'a', 'never']) cluster.put('widgets', testWidget(name));
   void start();
   await clock.settle();
   expect(errors).toEqual([]);
@@ -705,7 +705,7 @@ describe('a reconcile that takes too long', () => {
       },
       { reconciliationTimeout: 50 },
     );
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     void start();
     await clock.run(49);
     expect(reasons).toEqual([]);
@@ -725,7 +725,7 @@ describe('a reconcile that takes too long', () => {
     const { cluster, clock, controller, start } = setup(() => undefined, {
       reconciliationTimeout: 50,
     });
-    for (let i = 0; i < 10; i++) cluster.put('widgets', widget(`w${i}`));
+    for (let i = 0; i < 10; i++) cluster.put('widgets', testWidget(`w${i}`));
     void start();
     await clock.settle();
     await controller.stop();
@@ -739,7 +739,7 @@ describe('the stop', () => {
     const { cluster, clock, calls, controller, start } = setup(() => gate.promise, {
       maxConcurrentReconciles: 2,
     });
-    for (let i = 0; i < 5; i++) cluster.put('widgets', widget(`w${i}`));
+    for (let i = 0; i < 5; i++) cluster.put('widgets', testWidget(`w${i}`));
     const run = start();
     await clock.settle();
     let stopped = false;
@@ -760,7 +760,7 @@ describe('the stop', () => {
   test('by the signal of run is the same, and is no error', async () => {
     const abort = new AbortController();
     const { cluster, clock, start, errors } = setup(() => undefined);
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     const run = start(abort.signal);
     await clock.settle();
     abort.abort();
@@ -786,7 +786,7 @@ describe('the stop', () => {
         }),
       { maxConcurrentReconciles: 4 },
     );
-    for (let i = 0; i < 4; i++) cluster.put('widgets', widget(String(i)));
+    for (let i = 0; i < 4; i++) cluster.put('widgets', testWidget(String(i)));
     void start();
     await clock.settle();
     await controller.stop();
@@ -805,7 +805,7 @@ describe('the stop', () => {
 
   test('before the start, and repeated, only makes run end at once', async () => {
     const { cluster, controller, calls } = setup(() => undefined);
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     await controller.stop();
     await controller.stop();
     await controller.run();
@@ -844,7 +844,7 @@ test('the queue reports to the metrics provider under the name of the controller
     },
     { metricsProvider, name: 'widgets' },
   );
-  cluster.put('widgets', widget('a'));
+  cluster.put('widgets', testWidget('a'));
   void start();
   await clock.run(100);
   expect([...names]).toEqual(['widgets']);

@@ -7,9 +7,15 @@ import { RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { Debounce } from '../../bindings/controller/debounce.ts';
-import { answers, causeOf, fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
+import {
+  causeOf,
+  fail,
+  reconcileResults,
+  requestOf,
+  rig,
+} from '../helpers/controller/controller-rig.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const debounceOf = (clock: FakeClock, release: (request: Request, priority: number) => boolean) =>
@@ -66,7 +72,9 @@ test('an add while the request is reconciled waits too', async () => {
 });
 
 test('a retry keeps its own delay, but does not begin while the request is debounced', async () => {
-  const { source, calls, start, clock } = rig(answers({ a: [fail, fail] }), { debounceMs: 100 });
+  const { source, calls, start, clock } = rig(reconcileResults({ a: [fail, fail] }), {
+    debounceMs: 100,
+  });
   await start();
   source.add('a');
   await clock.run(105);
@@ -173,16 +181,16 @@ test('an update of an object in a cache is debounced like any other', async () =
   const seen: string[] = [];
   const controller = createController<TestObject>({
     transport: cluster,
-    for: Widget,
+    for: TestWidget,
     clock,
     debounceMs: 50,
     reconcile: (request, { get }) => void seen.push(`${get(request)?.spec?.step}@${clock.now()}`),
   });
-  cluster.put('widgets', widget('a', 'default', { step: 0 }));
+  cluster.put('widgets', testWidget('a', 'default', { step: 0 }));
   const run = controller.run();
   for (let step = 1; step <= 5; step++) {
     await clock.run(20);
-    cluster.put('widgets', widget('a', 'default', { step }));
+    cluster.put('widgets', testWidget('a', 'default', { step }));
   }
   await clock.run(1000);
   expect(seen).toEqual(['5@150']);
@@ -281,7 +289,7 @@ for (const usePriorityQueue of [true, false]) {
     });
 
     test('also if it fails and its retries become due in between', async () => {
-      const played = rig(answers({ a: Array.from({ length: 9 }, () => fail) }), {
+      const played = rig(reconcileResults({ a: Array.from({ length: 9 }, () => fail) }), {
         debounceMs: 100,
         debounceMaxMs: 250,
         usePriorityQueue,

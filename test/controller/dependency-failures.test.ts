@@ -25,7 +25,7 @@ import { handleError } from '../../bindings/base/handle-error.ts';
 import { causeOf, fail, rig, TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
@@ -315,7 +315,7 @@ test('a controller whose manager ends before it starts it releases its name', as
   for (let round = 0; round < 2; round++) {
     const manager = newManager({ transport: new FakeCluster(), clock: new FakeClock() });
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .named('hostile-never')
       .complete(() => undefined);
     await manager.start({ signal: AbortSignal.abort() });
@@ -373,7 +373,7 @@ test('keys of any characters are reconciled; invalid keys are refused', async ()
 
 test('a source that is added while the controller ends is not started', async () => {
   const cluster = new FakeCluster();
-  cluster.put('widgets', widget('a'));
+  cluster.put('widgets', testWidget('a'));
   const gate = Promise.withResolvers<void>();
   const { source, controller, clock, start, calls } = rig(() => gate.promise, {
     transport: cluster,

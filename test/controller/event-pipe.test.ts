@@ -20,19 +20,23 @@ import { macrotask } from '../../bindings/base/clock.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 import {
+  type EventObject,
+  eventObject,
   RecordingQueue,
-  type Thing,
   telling,
-  thing,
   unknownChange,
 } from '../helpers/controller/recording-queues.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
 
-function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = [], logger?: Logger) {
+function setUp(
+  handler: EventHandler<EventObject>,
+  predicates: Predicate<EventObject>[] = [],
+  logger?: Logger,
+) {
   const clock = new FakeClock(50);
-  const pipe = new EventPipe<Thing>({
+  const pipe = new EventPipe<EventObject>({
     name: 'kind Thing',
     kind: 'Thing',
     handler,
@@ -46,8 +50,8 @@ function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = []
   return { clock, pipe, queue, informer, stop: () => end.abort() };
 }
 
-const all = (passes: boolean): Predicate<Thing> =>
-  newPredicateFuncs<Thing>(() => passes, { name: String(passes) });
+const all = (passes: boolean): Predicate<EventObject> =>
+  newPredicateFuncs<EventObject>(() => passes, { name: String(passes) });
 
 describe('an informer’s notifications', () => {
   test('become create, update and delete events with their objects', () => {
@@ -57,7 +61,7 @@ describe('an informer’s notifications', () => {
       update: (event) => void events.push(event),
       delete: (event) => void events.push(event),
     });
-    const [old, now] = [thing('a'), thing('a', { resourceVersion: '2' })];
+    const [old, now] = [eventObject('a'), eventObject('a', { resourceVersion: '2' })];
     informer.onAdd?.(old, false);
     informer.onAdd?.(old, true);
     informer.onUpdate?.(old, now, unknownChange);
@@ -73,9 +77,9 @@ describe('an informer’s notifications', () => {
   test('of a missed deletion are unwrapped: the last state, or an object with only its key', () => {
     const told: string[] = [];
     const { informer, queue } = setUp(telling(told));
-    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', thing('a')));
-    informer.onDelete?.(new DeletedFinalStateUnknown<Thing>('n/b', undefined));
-    informer.onDelete?.(new DeletedFinalStateUnknown<Thing>('cluster', undefined));
+    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', eventObject('a')));
+    informer.onDelete?.(new DeletedFinalStateUnknown<EventObject>('n/b', undefined));
+    informer.onDelete?.(new DeletedFinalStateUnknown<EventObject>('cluster', undefined));
     expect(told).toEqual(['lost n/a', 'lost n/b', 'lost /cluster']);
     expect(queue.added.map(({ cause }) => cause.object)).toEqual([
       { kind: 'Thing', namespace: 'n', name: 'a', resourceVersion: '1' },
@@ -94,12 +98,12 @@ describe('an informer’s notifications', () => {
       null,
       undefined,
       1,
-    ] as unknown as Thing[];
+    ] as unknown as EventObject[];
     for (const one of broken) informer.onAdd?.(one, false);
-    for (const one of broken) informer.onUpdate?.(one, thing('a'), unknownChange);
-    for (const one of broken) informer.onUpdate?.(thing('a'), one, unknownChange);
+    for (const one of broken) informer.onUpdate?.(one, eventObject('a'), unknownChange);
+    for (const one of broken) informer.onUpdate?.(eventObject('a'), one, unknownChange);
     for (const one of broken) informer.onDelete?.(one);
-    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', {} as Thing));
+    informer.onDelete?.(new DeletedFinalStateUnknown('n/a', {} as EventObject));
     expect(told).toEqual([]);
     expect(reported).toHaveLength(25);
     expect(reported[0]).toMatchObject({
@@ -120,17 +124,17 @@ describe('predicates', () => {
   ])('filter every kind of event: %s', (_, answers, passes) => {
     const told: string[] = [];
     const { informer, pipe } = setUp(telling(told), answers.map(all));
-    informer.onAdd?.(thing('a'), false);
-    informer.onUpdate?.(thing('a'), thing('a'), unknownChange);
-    informer.onDelete?.(thing('a'));
-    pipe.generic({ object: thing('a') });
+    informer.onAdd?.(eventObject('a'), false);
+    informer.onUpdate?.(eventObject('a'), eventObject('a'), unknownChange);
+    informer.onDelete?.(eventObject('a'));
+    pipe.generic({ object: eventObject('a') });
     expect(told).toHaveLength(passes ? 4 : 0);
     expect(pipe.events()).toEqual({ handled: passes ? 4 : 0, filtered: passes ? 0 : 4, failed: 0 });
   });
 
   test('without a method for a kind of event let it pass, and are not named in its cause', () => {
     const told: string[] = [];
-    const onlyCreations: Predicate<Thing> = { name: 'onlyCreations', create: () => true };
+    const onlyCreations: Predicate<EventObject> = { name: 'onlyCreations', create: () => true };
     const { informer, queue } = setUp(telling(told), [
       onlyCreations,
       or(
@@ -139,9 +143,9 @@ describe('predicates', () => {
       ),
       { update: () => true },
     ]);
-    informer.onAdd?.(thing('a'), false);
-    informer.onUpdate?.(thing('a'), thing('a', { generation: 2 }), unknownChange);
-    informer.onDelete?.(thing('a'));
+    informer.onAdd?.(eventObject('a'), false);
+    informer.onUpdate?.(eventObject('a'), eventObject('a', { generation: 2 }), unknownChange);
+    informer.onDelete?.(eventObject('a'));
     expect(queue.added.map(({ cause }) => cause.predicate)).toEqual([
       'onlyCreations',
       'or(generationChanged, and(generationChanged, generationChanged)), unnamed',
@@ -163,9 +167,9 @@ describe('predicates', () => {
         },
       },
     ]);
-    for (const name of ['bad', 'bad', 'good']) informer.onAdd?.(thing(name), false);
+    for (const name of ['bad', 'bad', 'good']) informer.onAdd?.(eventObject(name), false);
     clock.step(60_000);
-    for (const name of ['async', 'async']) informer.onAdd?.(thing(name), false);
+    for (const name of ['async', 'async']) informer.onAdd?.(eventObject(name), false);
     expect(told).toEqual(['create n/bad', 'create n/bad', 'create n/async', 'create n/async']);
     const what = 'source "kind Thing": a predicate failed, create event of';
     expect(reported).toMatchObject([
@@ -182,14 +186,14 @@ describe('predicates', () => {
   });
 
   test('keep their this', () => {
-    class Counting implements Predicate<Thing> {
+    class Counting implements Predicate<EventObject> {
       seen = 0;
       create(): boolean {
         this.seen++;
         return true;
       }
     }
-    class Handling implements EventHandler<Thing> {
+    class Handling implements EventHandler<EventObject> {
       seen = 0;
       create(): void {
         this.seen++;
@@ -197,7 +201,7 @@ describe('predicates', () => {
     }
     const [predicate, handler] = [new Counting(), new Handling()];
     const { informer } = setUp(handler, [predicate]);
-    informer.onAdd?.(thing('a'), false);
+    informer.onAdd?.(eventObject('a'), false);
     expect([predicate.seen, handler.seen]).toEqual([1, 1]);
   });
 });
@@ -217,7 +221,8 @@ describe('a handler', () => {
         return Promise.reject(new Error('rejected'));
       },
     });
-    for (const name of ['throws', 'rejects', 'good']) await informer.onAdd?.(thing(name), false);
+    for (const name of ['throws', 'rejects', 'good'])
+      await informer.onAdd?.(eventObject(name), false);
     expect(queue.requests()).toEqual(['n/throws', 'n/rejects', 'n/good']);
     const what = 'source "kind Thing": the handler failed, create event of';
     expect(reported.splice(0).map(({ what }) => what)).toEqual([
@@ -247,13 +252,13 @@ describe('a handler', () => {
         throw new Error('always');
       },
     });
-    informer.onAdd?.(thing('a'), false);
+    informer.onAdd?.(eventObject('a'), false);
     for (let i = 0; i < 600; i++) clock.step(1_000);
     expect(pipe.events().failed).toBe(28);
     const before = pipe.events();
     stop();
     expect(clock.timers()).toBe(0);
-    informer.onAdd?.(thing('b'), false);
+    informer.onAdd?.(eventObject('b'), false);
     clock.step(10 * 60_000);
     expect(pipe.events()).toEqual({ ...before, failed: before.failed + 1 });
     expect(clock.timers()).toBe(0);
@@ -262,7 +267,7 @@ describe('a handler', () => {
   test('gets one merged update if several of an object wait, and at most 10 000 events', () => {
     let fails = true;
     const told: string[] = [];
-    const version = ({ metadata }: Thing): string => `${metadata.resourceVersion}`;
+    const version = ({ metadata }: EventObject): string => `${metadata.resourceVersion}`;
     const { clock, informer, pipe } = setUp({
       create({ object }) {
         if (fails) throw new Error('no');
@@ -277,12 +282,12 @@ describe('a handler', () => {
         told.push(`delete ${version(object)}`);
       },
     });
-    const at = (resourceVersion: string): Thing => thing('a', { resourceVersion });
+    const at = (resourceVersion: string): EventObject => eventObject('a', { resourceVersion });
     informer.onUpdate?.(at('1'), at('2'), unknownChange);
     informer.onUpdate?.(at('2'), at('3'), unknownChange);
     informer.onDelete?.(at('3'));
     informer.onUpdate?.(at('4'), at('5'), unknownChange);
-    for (let i = 0; i < 10_000; i++) informer.onAdd?.(thing(`n${i}`), false);
+    for (let i = 0; i < 10_000; i++) informer.onAdd?.(eventObject(`n${i}`), false);
     expect(reported.at(-4)?.what).toContain('it is retried in 100 ms');
     expect(reported.at(-1)?.what).toContain(
       'create event of n/n9999: it is dropped, because too many events wait for a retry',
@@ -307,9 +312,9 @@ describe('a handler', () => {
       [{ delete: fail }],
       logger,
     );
-    await informer.onAdd?.(thing('a'), false);
-    informer.onDelete?.(thing('a'));
-    informer.onAdd?.({} as Thing, false);
+    await informer.onAdd?.(eventObject('a'), false);
+    informer.onDelete?.(eventObject('a'));
+    informer.onAdd?.({} as EventObject, false);
     expect(logger.lines).toMatchObject([
       {
         level: 'error',
@@ -339,8 +344,8 @@ describe('a handler', () => {
         queue.add({ namespace: 'x', name: object.metadata.name });
       },
     });
-    const first: unknown = informer.onAdd?.(thing('a'), false);
-    const second: unknown = informer.onAdd?.(thing('b'), true);
+    const first: unknown = informer.onAdd?.(eventObject('a'), false);
+    const second: unknown = informer.onAdd?.(eventObject('b'), true);
     clock.step(7);
     waiting[1]?.();
     await second;
@@ -369,8 +374,8 @@ describe('a handler', () => {
         );
       },
     });
-    informer.onAdd?.(thing('x'), false);
-    informer.onAdd?.(thing('x'), true);
+    informer.onAdd?.(eventObject('x'), false);
+    informer.onAdd?.(eventObject('x'), true);
     const cause = {
       kind: 'create',
       source: 'kind Thing',
@@ -396,18 +401,18 @@ describe('a handler', () => {
         },
       },
     ]);
-    informer.onUpdate?.(thing('a'), thing('a'), unknownChange);
+    informer.onUpdate?.(eventObject('a'), eventObject('a'), unknownChange);
     expect(pipe.events()).toEqual({ handled: 0, filtered: 1, failed: 0 });
   });
 
   test('gets nothing after the end, and a source that is started at its end never begins', () => {
     const { informer, queue, stop } = setUp(enqueueRequestForObject());
     stop();
-    informer.onAdd?.(thing('a'), false);
+    informer.onAdd?.(eventObject('a'), false);
     expect(queue.added).toEqual([]);
-    const pipe = new EventPipe<Thing>({ name: 'late', handler: enqueueRequestForObject() });
+    const pipe = new EventPipe<EventObject>({ name: 'late', handler: enqueueRequestForObject() });
     pipe.open({ queue, signal: AbortSignal.abort() });
-    pipe.create({ object: thing('a'), isInInitialList: false });
+    pipe.create({ object: eventObject('a'), isInInitialList: false });
     expect(queue.added).toEqual([]);
   });
 });

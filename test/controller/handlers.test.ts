@@ -18,9 +18,9 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import {
+  type EventObject,
+  eventObject,
   RecordingHandlerQueue,
-  type Thing,
-  thing,
   unknownChange,
 } from '../helpers/controller/recording-queues.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
@@ -50,16 +50,16 @@ describe('enqueueRequestForObject', () => {
   const handler = on(enqueueRequestForObject());
 
   test('adds the object of every event, and the new one of an update', () => {
-    expect(handler.create(thing('a'))).toEqual(['n/a']);
-    expect(handler.update(thing('a'), thing('b'))).toEqual(['n/b']);
-    expect(handler.delete(thing('a'))).toEqual(['n/a']);
-    expect(handler.generic(thing('a', { namespace: undefined }))).toEqual(['/a']);
+    expect(handler.create(eventObject('a'))).toEqual(['n/a']);
+    expect(handler.update(eventObject('a'), eventObject('b'))).toEqual(['n/b']);
+    expect(handler.delete(eventObject('a'))).toEqual(['n/a']);
+    expect(handler.generic(eventObject('a', { namespace: undefined }))).toEqual(['/a']);
   });
 
   test('adds the only object that an update has', () => {
     const nothing = undefined as unknown as object;
-    expect(handler.update(nothing, thing('b'))).toEqual(['n/b']);
-    expect(handler.update(thing('a'), nothing)).toEqual(['n/a']);
+    expect(handler.update(nothing, eventObject('b'))).toEqual(['n/b']);
+    expect(handler.update(eventObject('a'), nothing)).toEqual(['n/a']);
   });
 
   test('reports objects without a name, and adds nothing', () => {
@@ -89,31 +89,42 @@ describe('enqueueRequestsFromMapFunc', () => {
   test('adds what the function returns for the object, each once', () => {
     const seen: string[] = [];
     const handler = on(
-      enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
+      enqueueRequestsFromMapFunc(({ metadata }: EventObject) => {
         seen.push(metadata.name);
         return [request('x'), request(`of-${metadata.name}`), request('x')];
       }),
     );
     for (const kind of ['create', 'delete', 'generic'] as const)
-      expect(handler[kind](thing('a'))).toEqual(['m/x', 'm/of-a']);
+      expect(handler[kind](eventObject('a'))).toEqual(['m/x', 'm/of-a']);
     expect(seen).toEqual(['a', 'a', 'a']);
   });
 
   test('calls the function with both states of an update, the old one first', () => {
     const handler = on(
-      enqueueRequestsFromMapFunc(({ metadata }: Thing) => [request(metadata.name), request('x')]),
+      enqueueRequestsFromMapFunc(({ metadata }: EventObject) => [
+        request(metadata.name),
+        request('x'),
+      ]),
     );
-    expect(handler.update(thing('old'), thing('new'))).toEqual(['m/old', 'm/x', 'm/new']);
+    expect(handler.update(eventObject('old'), eventObject('new'))).toEqual([
+      'm/old',
+      'm/x',
+      'm/new',
+    ]);
   });
 
   test('accepts any iterable, and a promise of one', async () => {
     const queue = new RecordingHandlerQueue();
     const set = enqueueRequestsFromMapFunc(() => new Set([request('a')]));
     set.create?.({ object: {}, isInInitialList: false }, queue);
-    const later = enqueueRequestsFromMapFunc(async ({ metadata }: Thing) => [
+    const later = enqueueRequestsFromMapFunc(async ({ metadata }: EventObject) => [
       request(metadata.name),
     ]);
-    const event = { objectOld: thing('b'), objectNew: thing('c'), change: unknownChange };
+    const event = {
+      objectOld: eventObject('b'),
+      objectNew: eventObject('c'),
+      change: unknownChange,
+    };
     const told: unknown = later.update?.(event, queue);
     expect(queue.added).toEqual([{ request: 'm/a' }]);
     await told;
@@ -163,14 +174,18 @@ describe('enqueueRequestsFromMapFunc', () => {
   // its rejection ended the process. Later, the requests of one state were lost when the other
   // failed.
   test('adds the requests of one state if the other fails', async () => {
-    const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
+    const handler = enqueueRequestsFromMapFunc(({ metadata }: EventObject) => {
       if (metadata.name === 'throws') throw new Error('thrown');
       if (metadata.name === 'rejects') return Promise.reject(new Error('rejected'));
       return [{ namespace: '', name: metadata.name }];
     });
     const tell = async (old: string, now: string): Promise<unknown> => {
       const queue = new RecordingHandlerQueue();
-      const event = { objectOld: thing(old), objectNew: thing(now), change: unknownChange };
+      const event = {
+        objectOld: eventObject(old),
+        objectNew: eventObject(now),
+        change: unknownChange,
+      };
       const error = await (async () => handler.update?.(event, queue))().catch(
         ({ message }) => message,
       );
@@ -216,8 +231,8 @@ describe('enqueueRequestForOwner', () => {
     name,
     ...more,
   });
-  const owned = (...ownerReferences: NonNullable<Thing['metadata']['ownerReferences']>) =>
-    thing('child', { ownerReferences });
+  const owned = (...ownerReferences: NonNullable<EventObject['metadata']['ownerReferences']>) =>
+    eventObject('child', { ownerReferences });
   const handler = on(enqueueRequestForOwner(owner));
   const controllers = on(enqueueRequestForOwner(owner, { onlyController: true }));
 
@@ -229,7 +244,7 @@ describe('enqueueRequestForOwner', () => {
   test('adds the owners before and after an update, each once', () => {
     expect(handler.update(owned(reference('a')), owned(reference('b')))).toEqual(['n/a', 'n/b']);
     expect(handler.update(owned(reference('a')), owned(reference('a')))).toEqual(['n/a']);
-    const moved = thing('child', { namespace: 'n2', ownerReferences: [reference('b')] });
+    const moved = eventObject('child', { namespace: 'n2', ownerReferences: [reference('b')] });
     expect(handler.update(owned(reference('a')), moved)).toEqual(['n/a', 'n2/b']);
   });
 
@@ -239,7 +254,7 @@ describe('enqueueRequestForOwner', () => {
     expect(handler.create(owned(reference('a', { apiVersion: 'v1' })))).toEqual([]);
     expect(handler.create(owned(reference('a', { apiVersion: 'apps/v2' })))).toEqual(['n/a']);
     expect(handler.create(owned())).toEqual([]);
-    expect(handler.create(thing('orphan'))).toEqual([]);
+    expect(handler.create(eventObject('orphan'))).toEqual([]);
   });
 
   test('stops at a version that is not among the given ones', () => {
@@ -305,12 +320,12 @@ describe('handlerFuncs', () => {
     'calls its function for %s events alone',
     (kind) => {
       const called: string[] = [];
-      const handler = handlerFuncs<Thing>({ [kind]: () => void called.push(kind) });
+      const handler = handlerFuncs<EventObject>({ [kind]: () => void called.push(kind) });
       const one = on(handler);
-      one.create(thing('a'));
-      one.update(thing('a'), thing('a'));
-      one.delete(thing('a'));
-      one.generic(thing('a'));
+      one.create(eventObject('a'));
+      one.update(eventObject('a'), eventObject('a'));
+      one.delete(eventObject('a'));
+      one.generic(eventObject('a'));
       expect(called).toEqual([kind]);
       const others = (['create', 'update', 'delete', 'generic'] as const).filter(
         (other) => other !== kind,
@@ -329,7 +344,7 @@ const me: Request = { namespace: 'n', name: 'a' };
 const self = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'a' }];
 type Way = [
   name: string,
-  handler: EventHandler<Thing>,
+  handler: EventHandler<EventObject>,
   how: { after?: number; rateLimited?: boolean },
 ];
 
@@ -369,7 +384,7 @@ describe.each<Way>([
   ],
 ])('the priority of what %s adds', (_, handler, how) => {
   const object = (resourceVersion?: string) =>
-    thing('a', { resourceVersion, ownerReferences: self });
+    eventObject('a', { resourceVersion, ownerReferences: self });
   const create = (isInInitialList: boolean) => {
     const queue = new RecordingHandlerQueue();
     handler.create?.({ object: object(), isInInitialList }, queue);
@@ -414,20 +429,23 @@ describe.each<Way>([
 });
 
 test('a priority that a handler sets is kept', () => {
-  const handler = withLowPriorityWhenUnchanged<Thing>({
+  const handler = withLowPriorityWhenUnchanged<EventObject>({
     create: (_, queue) => queue.addWithOpts({ priority: 7 }, me, me),
     update: (_, queue) => queue.addWithOpts({ priority: 0, after: 1 }, me),
   });
   const queue = new RecordingHandlerQueue();
-  handler.create?.({ object: thing('a'), isInInitialList: true }, queue);
-  handler.update?.({ objectOld: thing('a'), objectNew: thing('a'), change: unknownChange }, queue);
+  handler.create?.({ object: eventObject('a'), isInInitialList: true }, queue);
+  handler.update?.(
+    { objectOld: eventObject('a'), objectNew: eventObject('a'), change: unknownChange },
+    queue,
+  );
   expect(queue.added.map(({ priority }) => priority)).toEqual([7, 7, 0]);
 });
 
 test('handlers can add to all queues of this package', () => {
   const queues = [new PriorityQueue<Request>(undefined, queueOptions()), withoutPriorities()];
   for (const queue of queues) {
-    enqueueRequestForObject().create?.({ object: thing('a'), isInInitialList: true }, queue);
+    enqueueRequestForObject().create?.({ object: eventObject('a'), isInInitialList: true }, queue);
     expect(queue.tryGet()).toEqual(me);
     queue.dispose();
   }

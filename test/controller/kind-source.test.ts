@@ -22,11 +22,11 @@ import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { answer, statusBody } from '../helpers/cache/live-server.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { started, type Thing, telling } from '../helpers/controller/recording-queues.ts';
+import { type EventObject, started, telling } from '../helpers/controller/recording-queues.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
-const Things = defineResource<Thing>()({
+const Things = defineResource<EventObject>()({
   group: 'demo.capstan.dev',
   version: 'v1',
   kind: 'Thing',
@@ -401,7 +401,7 @@ describe('a kind that is not served yet', () => {
   // A wrong plural looks like a definition that is not installed.
   test('is reported with the plural that the server has for the kind', async () => {
     const clock = new FakeClock();
-    const Wrong = defineResource<Thing>()({
+    const Wrong = defineResource<EventObject>()({
       group: 'apps',
       version: 'v1',
       kind: 'Deployment',

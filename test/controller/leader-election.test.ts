@@ -12,7 +12,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { causeOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
 import type { TestObject } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 ignoreErrors();
@@ -120,7 +120,7 @@ describe('the warm-up', () => {
       createController({
         manager,
         name: 'warm',
-        for: Widget,
+        for: TestWidget,
         enableWarmup: true,
         reconcile: () => undefined,
       });
@@ -263,14 +263,14 @@ describe('without a valid lease', () => {
 
 test('a warmed-up controller reconciles at once when it leads', async () => {
   const manager = new FakeManager();
-  manager.transport.put('widgets', widget('a'));
+  manager.transport.put('widgets', testWidget('a'));
   const calls: string[] = [];
   createController<TestObject>({
     manager,
-    for: Widget,
+    for: TestWidget,
     enableWarmup: true,
     skipNameValidation: true,
-    watches: [{ resource: Widget, handler: enqueueRequestForObject() }],
+    watches: [{ resource: TestWidget, handler: enqueueRequestForObject() }],
     reconcile: ({ name }, { get }) =>
       void calls.push(`${name} ${get({ namespace: 'default', name })?.metadata.name}`),
   });

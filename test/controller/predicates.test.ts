@@ -27,10 +27,10 @@ import { vectorFiles } from '../conformance/files.ts';
 import { type PredicateSpec, passes, predicateOf } from '../conformance/subjects/predicates.ts';
 import { ByteStore, type Thing as ByteThing } from '../helpers/cache/byte-store.ts';
 import {
+  type EventObject,
+  eventObject,
   RecordingHandlerQueue,
   RecordingQueue,
-  type Thing,
-  thing,
 } from '../helpers/controller/recording-queues.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
@@ -40,10 +40,10 @@ const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 /** An update of two plain objects. */
 function update(
-  old: Partial<Thing['metadata']>,
-  now: Partial<Thing['metadata']>,
-): UpdateEvent<Thing> {
-  const [objectOld, objectNew] = [thing('a', old), thing('a', now)];
+  old: Partial<EventObject['metadata']>,
+  now: Partial<EventObject['metadata']>,
+): UpdateEvent<EventObject> {
+  const [objectOld, objectNew] = [eventObject('a', old), eventObject('a', now)];
   return { objectOld, objectNew, change: new LazyChange(objectOld, objectNew) };
 }
 
@@ -59,12 +59,12 @@ function byteUpdate(old: object, now: object): UpdateEvent<object> {
 }
 
 const all = {
-  create: { object: thing('a'), isInInitialList: false },
-  delete: { object: thing('a'), deleteStateUnknown: false },
-  generic: { object: thing('a') },
+  create: { object: eventObject('a'), isInInitialList: false },
+  delete: { object: eventObject('a'), deleteStateUnknown: false },
+  generic: { object: eventObject('a') },
 };
 
-type Metadata = Partial<Thing['metadata']>;
+type Metadata = Partial<EventObject['metadata']>;
 type Case = [
   what: string,
   predicate: () => Predicate<object>,
@@ -170,7 +170,7 @@ describe.each<Case>([
   });
 
   test(`${want ? 'passes' : 'does not pass'} on bytes`, () => {
-    const form = (metadata: Metadata) => thing('a', metadata).metadata;
+    const form = (metadata: Metadata) => eventObject('a', metadata).metadata;
     expect(predicate().update?.(byteUpdate(form(old), form(now)))).toBe(want);
   });
 });
@@ -189,7 +189,7 @@ test.each([
     undefined,
   ]);
   const event = update({ generation: 1 }, { generation: 2 });
-  const missing = undefined as unknown as Thing;
+  const missing = undefined as unknown as EventObject;
   expect(predicate.update?.({ ...event, objectOld: missing })).toBe(false);
   expect(predicate.update?.({ ...event, objectNew: missing })).toBe(false);
   expect(reported).toMatchObject([
@@ -209,8 +209,8 @@ describe('an object that was deleted and created again', () => {
   const events = [
     update({ uid: 'u1', generation: 1 }, { uid: 'u2', generation: 1, resourceVersion: '2' }),
     byteUpdate(
-      thing('a', { uid: 'u1' }).metadata,
-      thing('a', { uid: 'u2', resourceVersion: '2' }).metadata,
+      eventObject('a', { uid: 'u1' }).metadata,
+      eventObject('a', { uid: 'u2', resourceVersion: '2' }).metadata,
     ),
   ];
 
@@ -352,7 +352,7 @@ describe('functions as predicates', () => {
     'one for %s is asked of those events alone',
     (kind) => {
       for (const answer of [true, false]) {
-        const predicate = predicateFuncs<Thing>({ [kind]: () => answer });
+        const predicate = predicateFuncs<EventObject>({ [kind]: () => answer });
         const events = { ...all, update: update({}, {}) };
         expect(predicate[kind]?.(events[kind] as never)).toBe(answer);
         const others = (['create', 'update', 'delete', 'generic'] as const).filter(
@@ -364,10 +364,13 @@ describe('functions as predicates', () => {
   );
 
   test('a filter gets the object of every event, and the new one of an update', () => {
-    const ours = newPredicateFuncs((object: Thing) => object.metadata.namespace === 'ours', {
+    const ours = newPredicateFuncs((object: EventObject) => object.metadata.namespace === 'ours', {
       name: 'ours',
     });
-    const [mine, theirs] = [thing('a', { namespace: 'ours' }), thing('a', { namespace: 'theirs' })];
+    const [mine, theirs] = [
+      eventObject('a', { namespace: 'ours' }),
+      eventObject('a', { namespace: 'theirs' }),
+    ];
     for (const [object, other, want] of [
       [mine, theirs, true],
       [theirs, mine, false],
@@ -436,7 +439,7 @@ describe('and, or, not', () => {
 
 describe('a label selector', () => {
   const create = (labels: Record<string, string> | undefined) => ({
-    object: thing('a', { labels }),
+    object: eventObject('a', { labels }),
     isInInitialList: false,
   });
 

@@ -15,7 +15,7 @@ import { expect, test } from 'vitest';
 import { TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { Part, TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
 
@@ -152,12 +152,12 @@ test('a thousand controllers that end at any moment leave nothing behind', async
     for (let i = 0; i < 1000; i++) {
       const cluster = new FakeCluster();
       const clock = new FakeClock();
-      for (const name of NAMES) cluster.put('widgets', widget(name));
+      for (const name of NAMES) cluster.put('widgets', testWidget(name));
       if (random.chance(0.1)) cluster.holdLists.set('parts', new Promise(() => undefined));
       const controller = createController<TestObject>({
         transport: cluster,
         clock,
-        for: Widget,
+        for: TestWidget,
         owns: [Part],
         maxConcurrentReconciles: 2,
         debounceMs: random.pick([0, 5]),

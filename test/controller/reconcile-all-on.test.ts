@@ -6,7 +6,7 @@ import { ReconcileAllQueue } from '../../bindings/controller/reconcile-all-on.ts
 import { causeOf, TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
@@ -18,7 +18,7 @@ test('any request of the source reconciles every object in the cache', async () 
   const calls: string[] = [];
   const controller = createController<TestObject>({
     transport: cluster,
-    for: Widget,
+    for: TestWidget,
     clock,
     reconcileAllOn: [trigger],
     reconcile: ({ namespace, name }, { causes }) =>
@@ -26,8 +26,8 @@ test('any request of the source reconciles every object in the cache', async () 
         `${namespace}/${name} ${causes.map(({ kind, source }) => `${kind} by ${source}`)}`,
       ),
   });
-  for (const name of ['a', 'b']) cluster.put('widgets', widget(name));
-  cluster.put('widgets', widget('a', 'other'));
+  for (const name of ['a', 'b']) cluster.put('widgets', testWidget(name));
+  cluster.put('widgets', testWidget('a', 'other'));
   const run = controller.run();
   await clock.settle();
   calls.length = 0;
@@ -49,10 +49,10 @@ test('any request of the source reconciles every object in the cache', async () 
 
 test('the builder has it too, and a timer can be the source', async () => {
   const manager = new FakeManager();
-  manager.transport.put('widgets', widget('a'));
+  manager.transport.put('widgets', testWidget('a'));
   const calls: string[] = [];
   newControllerManagedBy(manager)
-    .for(Widget)
+    .for(TestWidget)
     .reconcileAllOn(
       timerSource({
         period: 1000,

@@ -12,10 +12,10 @@ import {
 } from 'capstan/controller';
 import { describe, expect, test } from 'vitest';
 import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
-import { answers, fail, rig } from '../helpers/controller/controller-rig.ts';
+import { fail, reconcileResults, rig } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager, RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 import { FakeTracer } from './fake-tracer.ts';
@@ -45,7 +45,7 @@ describe('a panic', () => {
     'is a failure of its request like any other (%o)',
     async (options) => {
       const metrics = new ControllerMetrics();
-      const { source, calls, errors, start, clock } = rig(answers({ a: [bug] }), {
+      const { source, calls, errors, start, clock } = rig(reconcileResults({ a: [bug] }), {
         metrics,
         ...options,
       });
@@ -106,13 +106,15 @@ describe('a panic', () => {
       () => Promise.reject(new TerminalError('no')),
     ];
     const metrics = new ControllerMetrics();
-    const { source, start, clock } = rig(answers({ a: [...panics, ...errors] }), { metrics });
+    const { source, start, clock } = rig(reconcileResults({ a: [...panics, ...errors] }), {
+      metrics,
+    });
     await start();
     source.add('a');
     await clock.run(10_000);
     expect(figure(metrics, 'reconcile_panics_total')).toBe(3);
     expect(figure(metrics, 'reconcile_errors_total')).toBe(7);
-    const strict = rig(answers({ a: errors }), { recoverPanic: false });
+    const strict = rig(reconcileResults({ a: errors }), { recoverPanic: false });
     await strict.start();
     strict.source.add('a');
     await strict.clock.run(10_000);
@@ -122,8 +124,8 @@ describe('a panic', () => {
 
   test('ends the manager that runs the controller', async () => {
     const manager = new FakeManager({ controllerDefaults: { recoverPanic: false } });
-    manager.transport.put('widgets', widget('a'));
-    createController({ manager, name: 'panics', for: Widget, reconcile: bug });
+    manager.transport.put('widgets', testWidget('a'));
+    createController({ manager, name: 'panics', for: TestWidget, reconcile: bug });
     await manager.start();
     await Promise.all(manager.ended);
     expect(manager.errors).toEqual([expect.any(TypeError)]);
@@ -136,11 +138,11 @@ describe('a panic', () => {
     [undefined, true],
   ])('goes by the controller: the manager says %s, its controller %s', async (manager, own) => {
     const all = new FakeManager({ controllerDefaults: { recoverPanic: manager } });
-    all.transport.put('widgets', widget('a'));
+    all.transport.put('widgets', testWidget('a'));
     createController({
       manager: all,
       name: `panics ${manager} ${own}`,
-      for: Widget,
+      for: TestWidget,
       recoverPanic: own,
       reconcile: bug,
     });
@@ -211,7 +213,7 @@ describe('the context', () => {
       settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void,
     ) => Object.assign(() => undefined, Object.fromEntries([['then', settle]])) as never;
     const { source, start, clock, calls } = rig(
-      answers({
+      reconcileResults({
         a: [
           () => thenable((resolve) => void clock.setTimer(() => resolve({ requeueAfter: 10 }), 5)),
         ],
@@ -281,7 +283,7 @@ describe('the logger', () => {
 
   test('gets failures instead of the error handler, and the start and the end', async () => {
     const logger = new RecordingLogger();
-    const { source, start, clock, controller } = rig(answers({ a: [fail] }), { logger });
+    const { source, start, clock, controller } = rig(reconcileResults({ a: [fail] }), { logger });
     await start();
     source.add('a');
     await clock.run(10);
@@ -304,7 +306,7 @@ describe('the logger', () => {
     logger.error = () => {
       throw new Error('disk full');
     };
-    const { source, calls, start, clock } = rig(answers({ a: [fail] }), { logger });
+    const { source, calls, start, clock } = rig(reconcileResults({ a: [fail] }), { logger });
     await start();
     source.add('a');
     await clock.run(5);
@@ -317,18 +319,18 @@ describe('the logger', () => {
     const manager = new FakeManager({ logger });
     const own = new RecordingLogger();
     const asked: (string | undefined)[] = [];
-    createController({ manager, name: 'logs-a', for: Widget, reconcile: () => undefined });
+    createController({ manager, name: 'logs-a', for: TestWidget, reconcile: () => undefined });
     createController({
       manager,
       name: 'logs-b',
-      for: Widget,
+      for: TestWidget,
       logConstructor: (request) => {
         asked.push(request?.name);
         return own;
       },
       reconcile: (_, context) => context.logger.info('hello'),
     });
-    manager.transport.put('widgets', widget('w'));
+    manager.transport.put('widgets', testWidget('w'));
     await manager.start();
     const fields = {
       controller: 'logs-a',
@@ -349,7 +351,7 @@ describe('the tracer', () => {
   test('gets a span for each run, with its outcome', async () => {
     const tracer = new FakeTracer();
     const { source, start, clock } = rig(
-      answers({ a: [fail, () => ({ requeueAfter: 1 }), () => Promise.reject('odd')] }),
+      reconcileResults({ a: [fail, () => ({ requeueAfter: 1 }), () => Promise.reject('odd')] }),
       {
         tracer,
       },
@@ -505,7 +507,7 @@ describe('the metrics', () => {
   test('of a manager are one collector for all of its controllers', () => {
     const manager = new FakeManager();
     for (const name of ['metrics-a', 'metrics-b'])
-      createController({ manager, name, for: Widget, reconcile: () => {} });
+      createController({ manager, name, for: TestWidget, reconcile: () => {} });
     expect(manager.collectors.size).toBe(1);
     const [collector] = manager.collectors;
     expect(collector?.text()).toContain('controller="metrics-a"');
@@ -513,7 +515,7 @@ describe('the metrics', () => {
     expect(() =>
       createController({
         transport: new FakeCluster(),
-        for: Widget,
+        for: TestWidget,
         metrics: 1 as never,
         reconcile: () => {},
       }),

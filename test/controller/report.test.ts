@@ -3,9 +3,9 @@ import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capst
 import { PriorityQueue, PrometheusProvider } from 'capstan/workqueue';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Causes } from '../../bindings/controller/causes.ts';
-import { answers, causeOf, fail, rig } from '../helpers/controller/controller-rig.ts';
+import { causeOf, fail, reconcileResults, rig } from '../helpers/controller/controller-rig.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectGarbage } from '../helpers/garbage-collection.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
 
@@ -19,7 +19,10 @@ test('lists running, ready, waiting and failed requests with their causes', asyn
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig(
     (request, context) =>
-      answers({ gate: [() => gate.promise], failing: [fail], given: [give] })(request, context),
+      reconcileResults({ gate: [() => gate.promise], failing: [fail], given: [give] })(
+        request,
+        context,
+      ),
     { metricsProvider: new PrometheusProvider({ flavor: 'controller-runtime' }) },
   );
   await start();
@@ -95,7 +98,7 @@ test('lists running, ready, waiting and failed requests with their causes', asyn
 
 test('drops a failure when its request succeeds, not when it is retried', async () => {
   const { source, start, clock, controller } = rig(
-    answers({ a: [fail, () => ({ requeue: true })], given: [give, give] }),
+    reconcileResults({ a: [fail, () => ({ requeue: true })], given: [give, give] }),
   );
   await start();
   source.add('a');
@@ -183,7 +186,7 @@ test('reads no more of a long queue than the limit', async () => {
 // The live page sorted full reports of thousands of keys of each controller to show fifty: with 40
 // controllers that blocked the event loop for most of a second.
 test('ranks many keys, and makes reports of the chosen ones only', async () => {
-  const { source, start, clock, controller } = rig(answers({ bad: [fail] }));
+  const { source, start, clock, controller } = rig(reconcileResults({ bad: [fail] }));
   await start();
   for (let i = 0; i < 3000; i++) source.add(`r${i}`, { after: 10_000 - i });
   source.add('bad');
@@ -284,7 +287,7 @@ test('shows any thrown value', async () => {
 test('does not list a request as failed that an event has added since', async () => {
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig((request, context) =>
-    answers({ gate: [() => gate.promise], given: [give] })(request, context),
+    reconcileResults({ gate: [() => gate.promise], given: [give] })(request, context),
   );
   await start();
   const states = () =>
@@ -307,7 +310,7 @@ test('does not list a request as failed that an event has added since', async ()
 test('has the sources with their state and problem', async () => {
   const manager = new FakeManager();
   const controller = newControllerManagedBy(manager)
-    .for(Widget)
+    .for(TestWidget)
     .named('report-sources')
     .build(() => undefined);
   manager.holds = false;
@@ -317,7 +320,7 @@ test('has the sources with their state and problem', async () => {
   });
   manager.holds = true;
   expect(controller.report().state).toBe('not started');
-  manager.transport.put('widgets', widget('a'));
+  manager.transport.put('widgets', testWidget('a'));
   await manager.start();
   expect(controller.report().sources).toMatchObject([
     { name: 'for Widget', synced: true, events: { handled: 1, filtered: 0, failed: 0 } },

@@ -8,7 +8,7 @@ import {
 import { FakeClock, PrometheusProvider, type RateLimiter, type Request } from 'capstan/workqueue';
 import { afterEach, expect, test } from 'vitest';
 import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
-import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { Part, TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 
@@ -44,7 +44,7 @@ function setup(
   let gate = Promise.withResolvers<void>();
   const controller = createController<TestObject>({
     transport: cluster,
-    for: Widget,
+    for: TestWidget,
     clock,
     ...options,
     async reconcile({ name }: Request) {
@@ -67,7 +67,7 @@ function setup(
   };
   /** Occupies the worker with the gate. */
   const close = async (): Promise<void> => {
-    cluster.put('widgets', widget('gate'));
+    cluster.put('widgets', testWidget('gate'));
     await clock.settle();
     expect(calls.at(-1)).toBe('gate');
   };
@@ -80,12 +80,12 @@ const fail = (): never => {
 
 test('the initial list comes last, owned objects too; changes come first', async () => {
   const { cluster, clock, calls, open, start } = setup({}, { owns: [Part] });
-  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', testWidget(name));
   cluster.put('parts', part('p', 'c'));
   start();
   await clock.settle();
   expect(calls).toEqual(['gate']);
-  cluster.put('widgets', widget('b'));
+  cluster.put('widgets', testWidget('b'));
   cluster.put('parts', part('q', 'd'));
   await clock.settle();
   expect(await open()).toEqual(['b', 'd', 'a', 'c']);
@@ -94,30 +94,30 @@ test('the initial list comes last, owned objects too; changes come first', async
 
 test('an update without a new resourceVersion comes last', async () => {
   const { cluster, clock, close, open, start } = setup();
-  cluster.put('widgets', widget('a'));
+  cluster.put('widgets', testWidget('a'));
   start();
   await clock.settle();
   await close();
   cluster.touch('widgets', 'a');
   await clock.settle();
-  cluster.put('widgets', widget('b'));
+  cluster.put('widgets', testWidget('b'));
   await clock.settle();
   expect(await open()).toEqual(['b', 'a']);
 });
 
 test('a request that fails keeps its priority, low or normal', async () => {
   const { cluster, clock, close, open, start } = setup({ low: [fail], normal: [fail] });
-  cluster.put('widgets', widget('low'));
+  cluster.put('widgets', testWidget('low'));
   start();
   await clock.settle(); // "low" has failed once: it is retried in 5 ms with its low priority
   await close();
   await clock.run(5);
-  cluster.put('widgets', widget('normal'));
+  cluster.put('widgets', testWidget('normal'));
   await clock.settle();
   expect(await open()).toEqual(['normal', 'low']);
   await close();
   await clock.run(5);
-  cluster.put('widgets', widget('later'));
+  cluster.put('widgets', testWidget('later'));
   await clock.settle();
   expect(await open()).toEqual(['normal', 'later']);
   expect(reported).toHaveLength(2);
@@ -132,12 +132,12 @@ test('a result sets another priority, with requeueAfter and with requeue', async
     keptToo: [() => ({ requeue: true })],
   });
   for (const name of ['lowered', 'kept', 'keptToo', 'raised', 'raisedToo'])
-    cluster.put('widgets', widget(name));
+    cluster.put('widgets', testWidget(name));
   start();
   await clock.settle();
   await close();
   await clock.run(10);
-  cluster.put('widgets', widget('change'));
+  cluster.put('widgets', testWidget('change'));
   await clock.settle();
   expect(await open()).toEqual(['raisedToo', 'raised', 'change', 'keptToo', 'kept', 'lowered']);
 });
@@ -151,12 +151,12 @@ test('if the rate limiter throws, the request keeps its priority', async () => {
     numRequeues: () => 0,
   };
   const { cluster, clock, close, open, start } = setup({ low: [fail] }, { rateLimiter: limiter });
-  cluster.put('widgets', widget('low'));
+  cluster.put('widgets', testWidget('low'));
   start();
   await clock.settle();
   await close();
   await clock.run(1_000);
-  cluster.put('widgets', widget('change'));
+  cluster.put('widgets', testWidget('change'));
   await clock.settle();
   expect(await open()).toEqual(['change', 'low']);
 });
@@ -165,13 +165,13 @@ test('without the priority queue requests are first in, first out', async () => 
   const names = Array.from({ length: 105 }, (_, i) => `w-${i}`);
   const answers = Object.fromEntries(names.map((name) => [name, [fail]]));
   const { cluster, clock, calls, open, start } = setup(answers, { usePriorityQueue: false });
-  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', testWidget(name));
   start();
   await clock.settle();
-  cluster.put('widgets', widget('c'));
+  cluster.put('widgets', testWidget('c'));
   await clock.settle();
   expect(await open()).toEqual(['a', 'b', 'c']);
-  for (const name of names) cluster.put('widgets', widget(name));
+  for (const name of names) cluster.put('widgets', testWidget(name));
   await clock.settle();
   calls.length = 0;
   await clock.run(90);
@@ -183,11 +183,11 @@ test('without the priority queue requests are first in, first out', async () => 
 test('the metrics have the depth and the longest wait by priority', async () => {
   const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
   const { cluster, clock, open, start } = setup({}, { metricsProvider, name: 'widgets' });
-  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', widget(name));
+  for (const name of ['gate', 'a', 'b']) cluster.put('widgets', testWidget(name));
   start();
   await clock.settle();
   await clock.run(2_000);
-  cluster.put('widgets', widget('c'));
+  cluster.put('widgets', testWidget('c'));
   await clock.run(1_000);
   const samples = (name: string) =>
     parseText(metricsProvider.text())

@@ -23,7 +23,7 @@ import { describe, expect, test } from 'vitest';
 import { requestOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { FakeManager } from '../helpers/controller/fake-manager.ts';
-import { Widget, widget } from '../helpers/controller/resources.ts';
+import { TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { FakeTracer } from './fake-tracer.ts';
 
@@ -299,7 +299,7 @@ function slowMap() {
 describe('the end of a controller waits for handlers and map functions that are under way', () => {
   const widgets = (): FakeCluster => {
     const cluster = new FakeCluster();
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     return cluster;
   };
   const handlerOf = (map: ReturnType<typeof slowMap>['map']) =>
@@ -314,7 +314,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     string,
     (map: ReturnType<typeof slowMap>['map'], clock: FakeClock) => object
   > = {
-    'a watch': (map) => ({ watches: [watching(Widget, handlerOf(map))] }),
+    'a watch': (map) => ({ watches: [watching(TestWidget, handlerOf(map))] }),
     'a channel': (map) => ({ sources: [channelOf(map)] }),
     'a timer with a handler': (map, clock) => ({
       sources: [timerSource({ period: 1, clock, handler: handlerOf(map) })],
@@ -355,7 +355,7 @@ describe('the end of a controller waits for handlers and map functions that are 
 
   test('of a source that was removed before, and on caches of a manager', async () => {
     const manager = new FakeManager();
-    manager.transport.put('widgets', widget('a'));
+    manager.transport.put('widgets', testWidget('a'));
     const { events, map, release } = slowMap();
     const controller = createController<object>({
       manager,
@@ -365,7 +365,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     });
     const { cache, clock } = manager;
     const remove = controller.watch(
-      kindSource({ cache, resource: Widget, clock, handler: handlerOf(map) }),
+      kindSource({ cache, resource: TestWidget, clock, handler: handlerOf(map) }),
     );
     await manager.start();
     expect(events).toEqual(['begins']);
@@ -392,7 +392,7 @@ describe('the end of a controller waits for handlers and map functions that are 
       sources: [source],
       watches: [
         watching(
-          Widget,
+          TestWidget,
           enqueueRequestsFromMapFunc(async () => {
             await controller.stop();
             events.push('stopped');
@@ -412,7 +412,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     await clock.settle();
     source.add('a');
     await clock.settle();
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     await clock.settle();
     await clock.settle();
     expect(events).toEqual(['reconciled', 'stopped']);
@@ -424,13 +424,13 @@ describe('the end of a controller waits for handlers and map functions that are 
 
   test('no longer than shutdownTimeout, and names the late source', async () => {
     const cluster = new FakeCluster();
-    cluster.put('widgets', widget('a'));
+    cluster.put('widgets', testWidget('a'));
     const { source, start, controller, clock, ended } = rig(undefined, {
       transport: cluster,
       shutdownTimeout: 500,
       watches: [
         watching(
-          Widget,
+          TestWidget,
           enqueueRequestsFromMapFunc(() => new Promise<never>(() => undefined)),
         ),
       ],

@@ -20,7 +20,7 @@ import {
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { fail, requestOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
-import { Widget } from '../helpers/controller/resources.ts';
+import { TestWidget } from '../helpers/controller/resources.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
@@ -174,7 +174,7 @@ describe('the start', () => {
     };
     const controller = createController({
       transport: cluster,
-      for: Widget,
+      for: TestWidget,
       clock,
       newQueue,
       reconcile: () => undefined,

@@ -8,7 +8,7 @@ import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { ownedBy, Part, part, Widget, widget } from '../helpers/controller/resources.ts';
+import { ownedBy, Part, part, TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const reported = collectErrorValues();
@@ -34,14 +34,14 @@ test('run with it, share its caches, and end with it', async () => {
   const calls: string[] = [];
   for (const name of ['one', 'two'])
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .owns(Part)
       .named(`with-manager-${name}`)
       .complete(
         (request, { get }) =>
           void calls.push(`${name} ${request.name} ${get(request)?.metadata.name}`),
       );
-  transport.put('widgets', widget('a'));
+  transport.put('widgets', testWidget('a'));
   const { ended } = await start();
   transport.put('parts', part('p', [ownedBy('b')]));
   await clock.settle();
@@ -56,10 +56,10 @@ test('run with it, share its caches, and end with it', async () => {
 test('one that is added while the manager runs starts at once', async () => {
   const { transport, clock, manager, start, stop } = setup();
   const { ended } = await start();
-  transport.put('widgets', widget('a'));
+  transport.put('widgets', testWidget('a'));
   const calls: string[] = [];
   newControllerManagedBy(manager)
-    .for(Widget)
+    .for(TestWidget)
     .named('with-manager-late')
     .complete(({ name }) => void calls.push(name));
   await clock.settle();
@@ -72,7 +72,7 @@ test('one whose cache does not sync ends the manager with an error that says so'
   const { transport, clock, manager, start, errors } = setup();
   transport.holdLists.set('widgets', new Promise(() => undefined));
   newControllerManagedBy(manager)
-    .for(Widget)
+    .for(TestWidget)
     .named('with-manager-slow')
     .withOptions({ cacheSyncTimeout: 1000 })
     .complete(() => undefined);
@@ -89,7 +89,7 @@ test('after its end nothing is accepted, and no name is kept', async () => {
   await ended;
   const build = () =>
     newControllerManagedBy(manager)
-      .for(Widget)
+      .for(TestWidget)
       .named('with-manager-none')
       .build(() => undefined);
   for (let i = 0; i < 2; i++) expect(build).toThrow(expect.objectContaining({ code: 'STOPPED' }));
@@ -100,7 +100,7 @@ test('its sources log errors of predicates and map functions with its name', asy
   const { transport, manager, start, stop } = setup({ logger });
   const error = new Error('no such label');
   newControllerManagedBy(manager)
-    .for(Widget, {
+    .for(TestWidget, {
       predicates: [
         {
           create() {
@@ -111,7 +111,7 @@ test('its sources log errors of predicates and map functions with its name', asy
     })
     .named('with-manager-failing')
     .complete(() => undefined);
-  transport.put('widgets', widget('a'));
+  transport.put('widgets', testWidget('a'));
   const { ended } = await start();
   expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
     {

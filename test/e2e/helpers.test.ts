@@ -28,7 +28,7 @@ import * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { CASES, objectOf, Wide } from '../helpers/client/crd-cases.ts';
-import { judge } from '../helpers/client/random-schemas.ts';
+import { judgeSample } from '../helpers/client/random-schemas.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { testSeed } from '../helpers/random.ts';
@@ -97,7 +97,7 @@ describe('a definition made of a schema', () => {
   test('of random members makes the server accept and refuse the same values', async () => {
     const seed = testSeed();
     console.log(`random schemas: CAPSTAN_SEED=${seed}`);
-    const { disagreements, accepted } = await judge(client, seed, 1200);
+    const { disagreements, accepted } = await judgeSample(client, seed, 1200);
     expect(disagreements).toEqual([]);
     expect(accepted).toBeGreaterThan(200);
     expect(accepted).toBeLessThan(1000);

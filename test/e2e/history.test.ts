@@ -8,7 +8,7 @@ import { KubeConfig as Config, type KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { eventually, until } from '../helpers/control-plane/conditions.ts';
+import { eventually, pauseUntil } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { CuttingProxy } from './history/cutting-proxy.ts';
@@ -74,7 +74,7 @@ test('informers keep every rule while connections are cut, the API server is kil
   const reached = (count: number) => Promise.all(churns.map((churn) => churn.reached(count)));
   const cutSeveralTimes = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      await until(performance.now() + 400 + random.int(1000));
+      await pauseUntil(performance.now() + 400 + random.int(1000));
       proxy.cutAfter(random.int(4000));
     }
   };

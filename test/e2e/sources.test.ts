@@ -10,7 +10,7 @@ import { FakeClock } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
-import { started, type Thing, telling } from '../helpers/controller/recording-queues.ts';
+import { type EventObject, started, telling } from '../helpers/controller/recording-queues.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 const Gadgets = {
@@ -77,7 +77,12 @@ test('a kind source begins when its definition is there, and is told of the dele
     },
   });
   const told: string[] = [];
-  const source = kindSource<Thing>({ cache, resource: Gadgets, handler: telling(told), clock });
+  const source = kindSource<EventObject>({
+    cache,
+    resource: Gadgets,
+    handler: telling(told),
+    clock,
+  });
   const problem = (): string => source.status?.().problem ?? '';
   const states = (): unknown[] =>
     [...cache.informers().values()].map((informer) => informer.status());

@@ -45,6 +45,6 @@ function checkError(
 }
 
 /** Passes a value that the parameter's type forbids, as JavaScript callers can. */
-export function wrong(value: unknown): never {
+export function invalidArgument(value: unknown): never {
   return value as never;
 }

@@ -87,7 +87,7 @@ export async function certificate(
   return { cert: made.cert, key: made.private };
 }
 
-export async function text(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();

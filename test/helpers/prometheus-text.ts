@@ -4,7 +4,7 @@
  * before its samples, no series twice, histograms whose buckets ascend and accumulate, with `+Inf`
  * equal to `_count`.
  */
-export interface Sample {
+export interface MetricSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -13,7 +13,7 @@ export interface Sample {
 export interface Family {
   readonly help: string;
   readonly type: string;
-  readonly samples: Sample[];
+  readonly samples: MetricSample[];
 }
 
 const metricName = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
@@ -68,7 +68,7 @@ export function parseText(text: string): Map<string, Family> {
   return families;
 }
 
-function parseSample(line: string): Sample {
+function parseSample(line: string): MetricSample {
   const match = sampleLine.exec(line);
   if (match === null) throw new SyntaxError(`not a sample: ${line}`);
   const [, name, labelText = '', number] = match as unknown as [
@@ -101,8 +101,8 @@ function parseNumber(text: string, line: string): number {
   return Number(text);
 }
 
-function checkHistogram(name: string, samples: readonly Sample[]): void {
-  const groups = new Map<string, Sample[]>();
+function checkHistogram(name: string, samples: readonly MetricSample[]): void {
+  const groups = new Map<string, MetricSample[]>();
   for (const sample of samples) {
     const { le: _, ...labels } = sample.labels;
     const id = JSON.stringify(labels);

@@ -3,9 +3,9 @@
  * history that breaks it.
  */
 import { describe, expect, it } from 'vitest';
-import { judge, report } from '../helpers/history/judge.ts';
+import { judgeHistory, report } from '../helpers/history/judge.ts';
 import { Truth } from '../helpers/history/truth.ts';
-import { history, list, states, told, watch, writes } from './notation.ts';
+import { handlerRecord, history, listRecord, states, watchRecord, writes } from './notation.ts';
 
 /**
  * a, b and c are created and deleted; the informer lists at 2, watches, is cut at 5, and has to
@@ -13,67 +13,88 @@ import { history, list, states, told, watch, writes } from './notation.ts';
  */
 const truth = writes('a1 b2 c3 a4 -b5 b6 -b7 a8 d9 c10');
 const requests = () => [
-  list('2', 'a1 b2'),
-  watch(truth, '2', 'c3 *3 a4'),
-  watch(truth, '4', '-b5 *5'),
-  watch(truth, '5', '!410'),
-  list('9', 'a8 c3 d9'),
-  watch(truth, '9', 'c10 *10'),
+  listRecord('2', 'a1 b2'),
+  watchRecord(truth, '2', 'c3 *3 a4'),
+  watchRecord(truth, '4', '-b5 *5'),
+  watchRecord(truth, '5', '!410'),
+  listRecord('9', 'a8 c3 d9'),
+  watchRecord(truth, '9', 'c10 *10'),
 ];
 const story = 'c3 a1>4 -b5 a4>8 c3>3 d9 c3>10';
 const rulesBroken = (...args: Parameters<typeof history>) => [
-  ...new Set(judge(args[0], history(...args)).map(({ rule }) => rule)),
+  ...new Set(judgeHistory(args[0], history(...args)).map(({ rule }) => rule)),
 ];
 
 /** The history above with other notifications of its handler. */
 const toldInstead = (rest: string, initial = 'a1 b2', options = {}) =>
-  rulesBroken(truth, requests(), [told(truth, initial, rest, options)]);
+  rulesBroken(truth, requests(), [handlerRecord(truth, initial, rest, options)]);
 
 describe('a correct history', () => {
   it('passes: list, watches, a relist after the history has expired', () => {
-    expect(judge(truth, history(truth, requests(), [told(truth, 'a1 b2', story)]))).toEqual([]);
+    expect(
+      judgeHistory(truth, history(truth, requests(), [handlerRecord(truth, 'a1 b2', story)])),
+    ).toEqual([]);
   });
 
   it('passes without any write', () => {
     const none = new Truth([]);
     expect(
-      judge(none, history(none, [list('1', ''), watch(none, '1', '*5')], [told(none, '')])),
+      judgeHistory(
+        none,
+        history(
+          none,
+          [listRecord('1', ''), watchRecord(none, '1', '*5')],
+          [handlerRecord(none, '')],
+        ),
+      ),
     ).toEqual([]);
   });
 
   it('passes if a missed delete gave a tombstone, and a recreated object an update', () => {
     const log = writes('a1 b2 -a3 -b4 b5 c6');
-    const told1 = told(log, 'a1 b2', '~a1 b2>5 c6');
-    expect(judge(log, history(log, [list('2', 'a1 b2'), list('6', 'b5 c6')], [told1]))).toEqual([]);
+    const told1 = handlerRecord(log, 'a1 b2', '~a1 b2>5 c6');
+    expect(
+      judgeHistory(
+        log,
+        history(log, [listRecord('2', 'a1 b2'), listRecord('6', 'b5 c6')], [told1]),
+      ),
+    ).toEqual([]);
   });
 
   it('passes with streamed initial events, also after a broken stream', () => {
     const log = writes('a1 b2 -a3 c4 c5');
     const streams = [
-      watch(log, '', 'a1', true),
-      watch(log, '', 'b2 a1 -a3 *3!', true),
-      watch(log, '3', 'c4 c5'),
+      watchRecord(log, '', 'a1', true),
+      watchRecord(log, '', 'b2 a1 -a3 *3!', true),
+      watchRecord(log, '3', 'c4 c5'),
     ];
-    expect(judge(log, history(log, streams, [told(log, 'b2', 'c4 c4>5')]))).toEqual([]);
+    expect(judgeHistory(log, history(log, streams, [handlerRecord(log, 'b2', 'c4 c4>5')]))).toEqual(
+      [],
+    );
   });
 
   it('passes for a handler that was added late', () => {
-    const late = told(truth, 'a4 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
-    expect(judge(truth, history(truth, requests(), [late]))).toEqual([]);
+    const late = handlerRecord(truth, 'a4 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
+    expect(judgeHistory(truth, history(truth, requests(), [late]))).toEqual([]);
   });
 
   it('passes for a handler that gets repeats because it asked for resyncs', () => {
-    const resynced = told(truth, 'a1 b2', 'c3 a1>1 b2>2 c3>3 a1>4 -b5 c3>3 a4>8 c3>3 d9 c3>10', {
-      resync: true,
-    });
-    expect(judge(truth, history(truth, requests(), [resynced]))).toEqual([]);
+    const resynced = handlerRecord(
+      truth,
+      'a1 b2',
+      'c3 a1>1 b2>2 c3>3 a1>4 -b5 c3>3 a4>8 c3>3 d9 c3>10',
+      {
+        resync: true,
+      },
+    );
+    expect(judgeHistory(truth, history(truth, requests(), [resynced]))).toEqual([]);
   });
 });
 
 describe('a stream is rejected if', () => {
   const broken = (frames: string, from = '2') => {
-    const rest = told(truth, 'a1 b2', 'c3 a1>4 -b5 b6 -b7 a4>8 d9 c3>10');
-    return rulesBroken(truth, [list('2', 'a1 b2'), watch(truth, from, frames)], [rest]);
+    const rest = handlerRecord(truth, 'a1 b2', 'c3 a1>4 -b5 b6 -b7 a4>8 d9 c3>10');
+    return rulesBroken(truth, [listRecord('2', 'a1 b2'), watchRecord(truth, from, frames)], [rest]);
   };
 
   it('a version goes back (ordered)', () => {
@@ -103,19 +124,27 @@ describe('a stream is rejected if', () => {
   it('its last bookmark skips a write (bookmarkable)', () => {
     const log = writes('a1 a2');
     expect(
-      rulesBroken(log, [list('1', 'a1'), watch(log, '1', '*2')], [told(log, 'a1', 'a1>2')]),
+      rulesBroken(
+        log,
+        [listRecord('1', 'a1'), watchRecord(log, '1', '*2')],
+        [handlerRecord(log, 'a1', 'a1>2')],
+      ),
     ).toEqual(['bookmarkable', 'received']);
   });
 
   it('it has an event that was never written, or altered (genuine)', () => {
     expect(broken('c3:forged a4 -b5 b6 -b7 a8 d9 c10')).toEqual(['genuine']);
     const log = writes('a1 b2');
-    const added = { ...watch(log, '1', 'b2') };
+    const added = { ...watchRecord(log, '1', 'b2') };
     const frames = added.frames.map(
       (frame) => ({ ...frame, type: 'MODIFIED' as const }) as (typeof added.frames)[0],
     );
     expect(
-      rulesBroken(log, [list('1', 'a1'), { ...added, frames }], [told(log, 'a1', 'b2')]),
+      rulesBroken(
+        log,
+        [listRecord('1', 'a1'), { ...added, frames }],
+        [handlerRecord(log, 'a1', 'b2')],
+      ),
     ).toEqual(['genuine']);
   });
 });
@@ -124,15 +153,18 @@ describe('requests are rejected if', () => {
   it('a list is not the state at its version (listed)', () => {
     const log = writes('a1 b2');
     for (const items of ['a1', 'a1 b2 c3', 'a1 b2:other', 'a1 b2 b2']) {
-      expect(rulesBroken(log, [list('2', items)], [told(log, items)]), items).toContain('listed');
+      expect(
+        rulesBroken(log, [listRecord('2', items)], [handlerRecord(log, items)]),
+        items,
+      ).toContain('listed');
     }
   });
 
   it('streamed initial events are not the state at their end (listed)', () => {
     const log = writes('a1 b2');
-    expect(rulesBroken(log, [watch(log, '', 'b2 *2!', true)], [told(log, 'a1 b2')])).toContain(
-      'listed',
-    );
+    expect(
+      rulesBroken(log, [watchRecord(log, '', 'b2 *2!', true)], [handlerRecord(log, 'a1 b2')]),
+    ).toContain('listed');
   });
 
   it('a watch does not begin at the last version (continued)', () => {
@@ -142,9 +174,13 @@ describe('requests are rejected if', () => {
       ['c3', '4'],
     ] as const) {
       const log = writes('a1 b2 c3');
-      const sent = [list('2', 'a1 b2'), watch(log, '2', first), watch(log, from, '')];
+      const sent = [
+        listRecord('2', 'a1 b2'),
+        watchRecord(log, '2', first),
+        watchRecord(log, from, ''),
+      ];
       expect(
-        rulesBroken(log, sent, [told(log, 'a1 b2', 'c3')]),
+        rulesBroken(log, sent, [handlerRecord(log, 'a1 b2', 'c3')]),
         `${first}, then from ${from}`,
       ).toEqual(['continued']);
     }
@@ -152,8 +188,8 @@ describe('requests are rejected if', () => {
 
   it('a list goes back in time (forward)', () => {
     const log = writes('a1 a2 a3');
-    const sent = [list('1', 'a1'), watch(log, '1', 'a2 a3'), list('2', 'a2')];
-    expect(rulesBroken(log, sent, [told(log, 'a1', 'a1>2 a2>3')])).toEqual(['forward']);
+    const sent = [listRecord('1', 'a1'), watchRecord(log, '1', 'a2 a3'), listRecord('2', 'a2')];
+    expect(rulesBroken(log, sent, [handlerRecord(log, 'a1', 'a1>2 a2>3')])).toEqual(['forward']);
   });
 });
 
@@ -174,8 +210,8 @@ describe('a handler is rejected if', () => {
 
   it('it gets initial events whose end was never received (received)', () => {
     const log = writes('a1 -a2');
-    const sent = [watch(log, '', 'a1', true), list('2', '')];
-    expect(rulesBroken(log, sent, [told(log, 'a1', '~a1')])).toContain('received');
+    const sent = [watchRecord(log, '', 'a1', true), listRecord('2', '')];
+    expect(rulesBroken(log, sent, [handlerRecord(log, 'a1', '~a1')])).toContain('received');
   });
 
   it('an existing object is added, or a missing one updated or deleted (lifecycle)', () => {
@@ -197,12 +233,12 @@ describe('a handler is rejected if', () => {
     const perKey = history(
       truth,
       requests(),
-      [told(truth, 'a1 b2', story.replace('c3 a1>4', 'a1>4 c3'))],
+      [handlerRecord(truth, 'a1 b2', story.replace('c3 a1>4', 'a1>4 c3'))],
       {
         order: 'per key',
       },
     );
-    expect(judge(truth, perKey)).toEqual([]);
+    expect(judgeHistory(truth, perKey)).toEqual([]);
   });
 
   it('it gets a repeat without a list or a resync (repeated)', () => {
@@ -230,28 +266,34 @@ describe('a handler is rejected if', () => {
 
   it('it misses a write whose state a list had (missed)', () => {
     const log = writes('a1 a2');
-    const sent = [list('1', 'a1'), list('2', 'a2')];
-    expect(rulesBroken(log, sent, [told(log, 'a1')])).toEqual(['missed', 'final']);
+    const sent = [listRecord('1', 'a1'), listRecord('2', 'a2')];
+    expect(rulesBroken(log, sent, [handlerRecord(log, 'a1')])).toEqual(['missed', 'final']);
   });
 
   it('a missed delete gives no tombstone (final, tombstones)', () => {
     const log = writes('a1 b2 -a3 a4');
-    const gone = [list('2', 'a1 b2'), list('3', 'b2'), watch(log, '3', '')];
+    const gone = [listRecord('2', 'a1 b2'), listRecord('3', 'b2'), watchRecord(log, '3', '')];
     const still = writes('a1 b2 -a3');
-    expect(rulesBroken(still, gone, [told(still, 'a1 b2')])).toEqual(['final']);
-    const again = [list('2', 'a1 b2'), list('3', 'b2'), watch(log, '3', 'a4')];
-    expect(rulesBroken(log, again, [told(log, 'a1 b2', 'a1>4')])).toEqual(['tombstones']);
-    expect(rulesBroken(log, again, [told(log, 'a1 b2', '~a1 a4')])).toEqual([]);
+    expect(rulesBroken(still, gone, [handlerRecord(still, 'a1 b2')])).toEqual(['final']);
+    const again = [listRecord('2', 'a1 b2'), listRecord('3', 'b2'), watchRecord(log, '3', 'a4')];
+    expect(rulesBroken(log, again, [handlerRecord(log, 'a1 b2', 'a1>4')])).toEqual(['tombstones']);
+    expect(rulesBroken(log, again, [handlerRecord(log, 'a1 b2', '~a1 a4')])).toEqual([]);
   });
 
   it('a tombstone is repeated or altered (lifecycle, tombstones)', () => {
     const log = writes('a1 b2 -a3');
-    const sent = [list('2', 'a1 b2'), list('3', 'b2')];
-    expect(rulesBroken(log, sent, [told(log, 'a1 b2', '~a1 ~a1')])).toEqual(['lifecycle']);
+    const sent = [listRecord('2', 'a1 b2'), listRecord('3', 'b2')];
+    expect(rulesBroken(log, sent, [handlerRecord(log, 'a1 b2', '~a1 ~a1')])).toEqual(['lifecycle']);
     expect(
-      rulesBroken(log, [sent[0]!, watch(log, '2', '-a3')], [told(log, 'a1 b2', '~a1')]),
+      rulesBroken(
+        log,
+        [sent[0]!, watchRecord(log, '2', '-a3')],
+        [handlerRecord(log, 'a1 b2', '~a1')],
+      ),
     ).toContain('tombstones');
-    expect(rulesBroken(log, sent, [told(log, 'a1 b2', '~a1:other')])).toEqual(['tombstones']);
+    expect(rulesBroken(log, sent, [handlerRecord(log, 'a1 b2', '~a1:other')])).toEqual([
+      'tombstones',
+    ]);
   });
 
   it('its first objects are not the first list (snapshot)', () => {
@@ -260,19 +302,19 @@ describe('a handler is rejected if', () => {
   });
 
   it('it is added late and its first objects never existed together (snapshot)', () => {
-    const torn = told(truth, 'a8 b2 c3', 'c3>3 d9 c3>10', { late: true });
+    const torn = handlerRecord(truth, 'a8 b2 c3', 'c3>3 d9 c3>10', { late: true });
     expect(rulesBroken(truth, requests(), [torn])).toContain('snapshot');
   });
 
   it('it is added late and misses the event after its snapshot (complete)', () => {
-    const gap = told(truth, 'a4 b2 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
+    const gap = handlerRecord(truth, 'a4 b2 c3', 'a4>8 c3>3 d9 c3>10', { late: true });
     expect(rulesBroken(truth, requests(), [gap])).toContain('complete');
   });
 });
 
 describe('at the end', () => {
   it('a cache that differs from the writes is rejected (cache)', () => {
-    const handlers = [told(truth, 'a1 b2', story)];
+    const handlers = [handlerRecord(truth, 'a1 b2', story)];
     for (const cache of [
       'a8 c10',
       'a8 b6 c10 d9',
@@ -291,9 +333,9 @@ describe('at the end', () => {
   });
 
   it('the report names rule, handler and object, and is short', () => {
-    const violations = judge(
+    const violations = judgeHistory(
       truth,
-      history(truth, requests(), [told(truth, 'a1 b2', story.replace(' d9', ''))]),
+      history(truth, requests(), [handlerRecord(truth, 'a1 b2', story.replace(' d9', ''))]),
     );
     expect(report(violations)).toContain(
       'missed: handler h: d@9 was never told, and no list explains it',

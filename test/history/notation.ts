@@ -68,7 +68,7 @@ export function writes(text: string): Truth {
 
 export const states = (text: string): State[] => words(text).map(state);
 
-export function list(version: string, items: string, complete = true): ListRecord {
+export function listRecord(version: string, items: string, complete = true): ListRecord {
   return {
     type: 'list',
     asked: '',
@@ -80,7 +80,12 @@ export function list(version: string, items: string, complete = true): ListRecor
 }
 
 /** Takes types and contents of events from the writes, so that a test spells out only the fault. */
-export function watch(truth: Truth, from: string, frames: string, initial = false): WatchRecord {
+export function watchRecord(
+  truth: Truth,
+  from: string,
+  frames: string,
+  initial = false,
+): WatchRecord {
   return {
     type: 'watch',
     from,
@@ -105,7 +110,7 @@ function frame(truth: Truth, word: string): Frame {
 }
 
 /** @param initial the initial adds; `rest` the notifications after them */
-export function told(
+export function handlerRecord(
   truth: Truth,
   initial: string,
   rest = '',

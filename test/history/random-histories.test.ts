@@ -8,8 +8,8 @@ import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
-import { stateOf, truthOf, type View } from '../helpers/history/content.ts';
-import { judge, report } from '../helpers/history/judge.ts';
+import { objectState, truthOf, type View } from '../helpers/history/content.ts';
+import { judgeHistory, report } from '../helpers/history/judge.ts';
 import { RecordingHandler, RecordingTransport } from '../helpers/history/recorder.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
@@ -210,17 +210,17 @@ describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, la
       cache: informer
         .getIndexer()
         .list()
-        .map((object) => stateOf(object, view)),
+        .map((object) => objectState(object, view)),
       order: fifo === 'delta' ? ('per key' as const) : ('total' as const),
     };
     await informer.stop();
     await running;
-    expect(report(judge(truth, history))).toBe('');
+    expect(report(judgeHistory(truth, history))).toBe('');
     expect(transport.requests.length, 'it was cut and failed').toBeGreaterThan(10);
   });
 });
 
 const stated = (object: KubeObject): [string, bigint] => {
-  const { key, version } = stateOf(object);
+  const { key, version } = objectState(object);
   return [key, version];
 };

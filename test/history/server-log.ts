@@ -3,10 +3,10 @@
  * faults.
  */
 import type { KubeObject, Transport } from 'capstan/cache';
-import { keyOf, type LogEntry, versionOf } from '../helpers/history/content.ts';
+import { keyOf, objectVersion, type ServerLogEntry } from '../helpers/history/content.ts';
 
 export class ServerLog {
-  readonly entries: LogEntry[] = [];
+  readonly entries: ServerLogEntry[] = [];
   readonly #abort = new AbortController();
   #ended: unknown;
   #wake: () => void = () => undefined;
@@ -62,7 +62,7 @@ export class ServerLog {
     const removed = type === 'DELETED';
     this.entries.push({
       key: keyOf(object),
-      version: versionOf(object),
+      version: objectVersion(object),
       object: removed ? undefined : object,
     });
   }

@@ -3,7 +3,7 @@
  * or why there is none.
  */
 
-export interface Row {
+export interface UpstreamTestRow {
   /** The upstream file, from the heading above. */
   file: string;
   name: string;
@@ -17,8 +17,8 @@ export interface Row {
 const REASON = 'left out: ';
 
 /** The rows of the page. Throws for a row that it cannot parse. */
-export function rowsOf(page: string): Row[] {
-  const rows: Row[] = [];
+export function rowsOf(page: string): UpstreamTestRow[] {
+  const rows: UpstreamTestRow[] = [];
   let file = '';
   for (const [i, line] of page.split('\n').entries()) {
     if (line.startsWith('#')) file = line.replace(/^#+ /, '');

@@ -1,12 +1,12 @@
 /** The judge finds each violation: one history for each. */
 import { expect, it } from 'vitest';
 import {
+  type ElectionLogEntry,
   judgeElection,
-  type LogEntry,
   type ProcessLog,
 } from '../helpers/leaderelection/judge-election.ts';
 
-const write = (sentAt: number, version: number, holder: string): LogEntry => ({
+const write = (sentAt: number, version: number, holder: string): ElectionLogEntry => ({
   kind: 'write',
   at: sentAt + 5,
   sentAt,
@@ -14,13 +14,13 @@ const write = (sentAt: number, version: number, holder: string): LogEntry => ({
   holder,
   seconds: 3,
 });
-const run = (number: number, begin: number, end: number, aborted = false): LogEntry[] => [
+const run = (number: number, begin: number, end: number, aborted = false): ElectionLogEntry[] => [
   { kind: 'begin', at: begin, run: number },
   { kind: 'end', at: end, run: number, aborted },
 ];
 const history = (
   identity: string,
-  entries: LogEntry[],
+  entries: ElectionLogEntry[],
   more: Partial<ProcessLog> = {},
 ): ProcessLog => ({
   identity,
@@ -29,9 +29,9 @@ const history = (
   killed: false,
   ...more,
 });
-const a = (entries: LogEntry[], more?: Partial<ProcessLog>) =>
+const a = (entries: ElectionLogEntry[], more?: Partial<ProcessLog>) =>
   history('a', [{ kind: 'leads', at: 6 }, ...entries], more);
-const b = (entries: LogEntry[]) => history('b', entries);
+const b = (entries: ElectionLogEntry[]) => history('b', entries);
 
 it('accepts leaders that follow one another', () => {
   const verdict = judgeElection([

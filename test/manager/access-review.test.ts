@@ -7,7 +7,7 @@ import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'ca
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './recording-runnables.ts';
+import { managerOf, startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 
@@ -70,7 +70,7 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
       extraHandlers: { '/debug': (_, response) => void response.end('Some debug info') },
     },
   });
-  const { stop, done } = start(manager, clock);
+  const { stop, done } = startManager(manager, clock);
   onTestFinished(async () => {
     stop();
     await done;

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { collect, mergeExpositions } from '../../bindings/manager/collect-metrics.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './recording-runnables.ts';
+import { managerOf, startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 
@@ -21,7 +21,7 @@ class Register {
 async function metricsOf(...collectors: Collector[]) {
   const { manager, clock } = managerOf({ metrics: { bindAddress: '127.0.0.1:0' } });
   for (const collector of collectors) manager.addCollector(collector);
-  const { stop, done } = start(manager, clock);
+  const { stop, done } = startManager(manager, clock);
   onTestFinished(async () => {
     stop();
     await done;

@@ -5,7 +5,7 @@
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, recorded, start } from './recording-runnables.ts';
+import { managerOf, recordedRunnable, startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 
@@ -22,10 +22,10 @@ test('a logger that throws prevents neither start nor stop of a manager', async 
     logger: { debug: broken, info: broken, warn: broken, error: broken },
     metrics: { bindAddress: '127.0.0.1:0' },
   });
-  manager.add(recorded(log, 'worker'));
+  manager.add(recordedRunnable(log, 'worker'));
   const failing = Promise.withResolvers<void>();
   manager.add({ name: 'failing', start: () => failing.promise });
-  const { done } = start(manager, clock);
+  const { done } = startManager(manager, clock);
   await manager.elected();
   failing.reject(new Error('the runnable failed'));
   await expect(done).rejects.toThrow('the runnable failed');
@@ -48,8 +48,8 @@ test.each([
   ],
 ])('a runnable whose report throws is left out of it: %s', async (_, report) => {
   const { manager, clock } = managerOf();
-  manager.add({ ...recorded([], 'mute'), report });
-  const { stop, done } = start(manager, clock);
+  manager.add({ ...recordedRunnable([], 'mute'), report });
+  const { stop, done } = startManager(manager, clock);
   await manager.elected();
   expect(manager.report()).toMatchObject({ controllers: [], runnables: expect.any(Array) });
   expect(reported).toMatchObject([{ message: 'broken' }]);
@@ -61,15 +61,15 @@ test.each([
 test('a runnable that was never started gets discard once, and its error is reported', async () => {
   const { manager, clock } = managerOf();
   const discarded: string[] = [];
-  manager.add({ ...recorded([], 'one'), discard: () => void discarded.push('one') });
+  manager.add({ ...recordedRunnable([], 'one'), discard: () => void discarded.push('one') });
   manager.add({
-    ...recorded([], 'two'),
+    ...recordedRunnable([], 'two'),
     discard: () => {
       discarded.push('two');
       broken();
     },
   });
-  const { stop, done } = start(manager, clock);
+  const { stop, done } = startManager(manager, clock);
   stop();
   await done;
   expect(discarded).toEqual(['one', 'two']);
@@ -79,10 +79,10 @@ test('a runnable that was never started gets discard once, and its error is repo
 test('discard is awaited for at most the grace period, and its rejection is reported', async () => {
   const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
   const given = Promise.withResolvers<void>();
-  manager.add({ ...recorded([], 'one'), discard: () => given.promise });
-  manager.add({ ...recorded([], 'two'), discard: async () => broken() });
-  manager.add({ ...recorded([], 'three'), discard: () => new Promise(() => undefined) });
-  const { stop, done } = start(manager, clock);
+  manager.add({ ...recordedRunnable([], 'one'), discard: () => given.promise });
+  manager.add({ ...recordedRunnable([], 'two'), discard: async () => broken() });
+  manager.add({ ...recordedRunnable([], 'three'), discard: () => new Promise(() => undefined) });
+  const { stop, done } = startManager(manager, clock);
   stop();
   await clock.settle();
   given.resolve();
@@ -95,8 +95,8 @@ test('discard is awaited for at most the grace period, and its rejection is repo
 test('a running runnable gets no discard: it ends by its signal', async () => {
   const { manager, clock } = managerOf();
   const discarded: string[] = [];
-  manager.add({ ...recorded([], 'one'), discard: () => void discarded.push('one') });
-  const { stop, done } = start(manager, clock);
+  manager.add({ ...recordedRunnable([], 'one'), discard: () => void discarded.push('one') });
+  const { stop, done } = startManager(manager, clock);
   await manager.elected();
   stop();
   await done;

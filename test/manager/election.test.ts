@@ -12,7 +12,7 @@ import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { noServer, others, recorded, start } from './recording-runnables.ts';
+import { noServer, others, recordedRunnable, startManager } from './recording-runnables.ts';
 
 type Stored = Parameters<ResourceLock['update']>[0];
 
@@ -75,13 +75,13 @@ function candidate(
     leaderElection: { id: 'shared', lock, random: () => 0.5, wallNow: () => clock.now(), ...more },
     ...rest,
   });
-  manager.add(recorded(log, 'leader'));
-  manager.add(recorded(log, 'other', others));
+  manager.add(recordedRunnable(log, 'leader'));
+  manager.add(recordedRunnable(log, 'other', others));
   let leads = false;
   void manager.elected().then(() => {
     leads = true;
   });
-  return { ...start(manager, clock), log, leads: () => leads };
+  return { ...startManager(manager, clock), log, leads: () => leads };
 }
 
 describe('a manager with an election', () => {
@@ -125,7 +125,7 @@ describe('a manager with an election', () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
-    const slow = recorded([], 'slow', { endsBySignal: false });
+    const slow = recordedRunnable([], 'slow', { endsBySignal: false });
     manager.add(slow);
     await clock.run(0);
     stop();
@@ -162,7 +162,7 @@ describe('a manager with an election', () => {
       { releaseOnCancel: true },
       { gracefulShutdownTimeout: 3000 },
     );
-    manager.add(recorded([], 'slow', { endsBySignal: false }));
+    manager.add(recordedRunnable([], 'slow', { endsBySignal: false }));
     await clock.run(0);
     stop();
     await clock.run(3000);
@@ -176,7 +176,7 @@ describe('a manager with an election', () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
-    manager.add(recorded(log, 'slow', { endsBySignal: false }));
+    manager.add(recordedRunnable(log, 'slow', { endsBySignal: false }));
     await clock.run(0);
     lease.cut.add('a');
     await clock.run(9999);
@@ -228,7 +228,7 @@ describe('a manager with an election', () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, stop, done } = candidate(lease, clock, 'a');
-    manager.add(recorded(log, 'slow', { endsBySignal: false }));
+    manager.add(recordedRunnable(log, 'slow', { endsBySignal: false }));
     await clock.run(0);
     stop();
     lease.cut.add('a');
@@ -242,7 +242,7 @@ describe('a manager with an election', () => {
     const first = candidate(lease, clock, 'a', { releaseOnCancel: true });
     await clock.run(0);
     const second = candidate(lease, clock, 'b');
-    const slow = recorded([], 'slow', { ...others, endsBySignal: false });
+    const slow = recordedRunnable([], 'slow', { ...others, endsBySignal: false });
     second.manager.add(slow);
     await clock.run(10_000);
     second.stop();

@@ -15,7 +15,7 @@ import {
   silence,
 } from '../helpers/leaderelection/lease-server.ts';
 import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
-import { recorded, start } from './recording-runnables.ts';
+import { recordedRunnable, startManager } from './recording-runnables.ts';
 
 const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({
   holderIdentity,
@@ -55,7 +55,7 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
       ...more,
     },
   });
-  const lead = recorded([], 'lead', { endsBySignal: false });
+  const lead = recordedRunnable([], 'lead', { endsBySignal: false });
   let signal: AbortSignal | undefined;
   manager.add(lead);
   manager.add({
@@ -66,7 +66,16 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const written = { namespace: 'default', name: 'written' };
   const write = () =>
     manager.client.patch(ConfigMaps, written, { type: 'merge', body: { data: { by: 'me' } } });
-  return { ...start(manager, clock), clock, leases, sent, slow, lead, write, signal: () => signal };
+  return {
+    ...startManager(manager, clock),
+    clock,
+    leases,
+    sent,
+    slow,
+    lead,
+    write,
+    signal: () => signal,
+  };
 }
 
 const refused = {

@@ -9,7 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../helpers/random.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { grownSince, resources } from './active-resources.ts';
-import { managerOf, recorded, start } from './recording-runnables.ts';
+import { managerOf, recordedRunnable, startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';
@@ -52,7 +52,7 @@ describe('a manager that has ended', () => {
       leaderElection: { id: 'leaks', namespace: 'default', releaseOnCancel: true },
     });
     manager.cache.informerFor(ConfigMap);
-    manager.add(recorded([], 'leader'));
+    manager.add(recordedRunnable([], 'leader'));
     const done = manager.start({ signal });
     await manager.elected();
     // on a connection that the client keeps
@@ -75,9 +75,9 @@ describe('a manager that has ended', () => {
         ...services,
         gracefulShutdownTimeout: random.int(3) * 1000 - 1000,
       });
-      manager.add(recorded([], 'leader'));
+      manager.add(recordedRunnable([], 'leader'));
       manager.cache.informerFor(ConfigMap);
-      const { stop, done } = start(manager, clock);
+      const { stop, done } = startManager(manager, clock);
       for (let turn = random.int(12); turn > 0; turn--) await new Promise(setImmediate);
       stop();
       await done;
@@ -89,7 +89,7 @@ describe('a manager that has ended', () => {
   test('was never started: it holds nothing', async () => {
     const before = await resources();
     const { manager } = managerOf(services);
-    manager.add(recorded([], 'leader'));
+    manager.add(recordedRunnable([], 'leader'));
     expect(await grownSince(before)).toEqual([]);
   });
 
@@ -103,7 +103,7 @@ describe('a manager that has ended', () => {
       const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
       const late = Promise.withResolvers<void>();
       manager.add({ name: 'late', start: () => late.promise });
-      const { stop, done } = start(manager, clock);
+      const { stop, done } = startManager(manager, clock);
       await manager.elected();
       stop();
       await clock.run(1000);

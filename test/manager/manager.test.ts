@@ -9,7 +9,13 @@ import { ApiServer } from 'capstan/testing';
 import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, noServer, others, recorded, start } from './recording-runnables.ts';
+import {
+  managerOf,
+  noServer,
+  others,
+  recordedRunnable,
+  startManager,
+} from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 
@@ -79,7 +85,7 @@ describe('newManager', () => {
   test('leads from the start without an election', async () => {
     const { manager, clock } = managerOf();
     expect(manager.holdsLease()).toBe(true);
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;
@@ -147,12 +153,14 @@ describe('the start of a manager', () => {
     };
     const cache = gate('cache');
     const webhook = gate('webhook');
-    manager.add(recorded(log, 'leader', { warmup: async () => void log.push('leader warms up') }));
-    manager.add(recorded(log, 'other', others));
-    manager.add(recorded(log, 'cache', { group: 'caches', ready: cache.ready }));
-    manager.add(recorded(log, 'webhook', { group: 'webhooks', ready: webhook.ready }));
-    manager.add(recorded(log, 'server', { group: 'HTTP servers' }));
-    const { stop, done } = start(manager, clock);
+    manager.add(
+      recordedRunnable(log, 'leader', { warmup: async () => void log.push('leader warms up') }),
+    );
+    manager.add(recordedRunnable(log, 'other', others));
+    manager.add(recordedRunnable(log, 'cache', { group: 'caches', ready: cache.ready }));
+    manager.add(recordedRunnable(log, 'webhook', { group: 'webhooks', ready: webhook.ready }));
+    manager.add(recordedRunnable(log, 'server', { group: 'HTTP servers' }));
+    const { stop, done } = startManager(manager, clock);
     await clock.settle();
     expect(log).toEqual(['server starts', 'webhook starts']);
     webhook.open();
@@ -172,7 +180,7 @@ describe('the start of a manager', () => {
 
   test('happens once (should fail if attempted to start a second time)', async () => {
     const { manager, clock } = managerOf();
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
     stop();
     await done;
@@ -182,20 +190,20 @@ describe('the start of a manager', () => {
   test('starts nothing if the signal has already fired', async () => {
     const log: string[] = [];
     const { manager } = managerOf();
-    manager.add(recorded(log, 'a'));
+    manager.add(recordedRunnable(log, 'a'));
     await manager.start({ signal: AbortSignal.abort() });
     expect(log).toEqual([]);
-    expect(() => manager.add(recorded(log, 'b'))).toThrow('being stopped');
+    expect(() => manager.add(recordedRunnable(log, 'b'))).toThrow('being stopped');
   });
 
   test('starts later runnables at once (should immediately start the Component…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
-    manager.add(recorded(log, 'late'));
-    manager.add(recorded(log, 'late other', others));
-    manager.add(recorded(log, 'late cache', { group: 'caches' }));
+    manager.add(recordedRunnable(log, 'late'));
+    manager.add(recordedRunnable(log, 'late other', others));
+    manager.add(recordedRunnable(log, 'late cache', { group: 'caches' }));
     expect(log).toEqual(['late starts', 'late other starts', 'late cache starts']);
     stop();
     await done;
@@ -235,7 +243,7 @@ describe('the start of a manager', () => {
     };
     const { manager, clock } = managerOf({ logger });
     manager.cache.informerFor(ConfigMap);
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await clock.run(20_000);
     const waits = said.filter(([message]) => message === 'waiting for caches to sync');
     expect(waits).toEqual(
@@ -263,10 +271,10 @@ describe('the end of a manager', () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     for (const name of ['HTTP servers', 'webhooks', 'caches'])
-      manager.add(recorded(log, name, { group: name }));
-    manager.add(recorded(log, 'leader'));
-    manager.add(recorded(log, 'other', others));
-    const { stop, done } = start(manager, clock);
+      manager.add(recordedRunnable(log, name, { group: name }));
+    manager.add(recordedRunnable(log, 'leader'));
+    manager.add(recordedRunnable(log, 'other', others));
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     log.length = 0;
     stop();
@@ -282,10 +290,10 @@ describe('the end of a manager', () => {
   test('waits for runnables before it stops the next group (…to stop)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
-    const slow = recorded(log, 'slow', { endsBySignal: false });
+    const slow = recordedRunnable(log, 'slow', { endsBySignal: false });
     manager.add(slow);
-    manager.add(recorded(log, 'cache', { group: 'caches' }));
-    const { stop, done } = start(manager, clock);
+    manager.add(recordedRunnable(log, 'cache', { group: 'caches' }));
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     log.length = 0;
     stop();
@@ -299,10 +307,10 @@ describe('the end of a manager', () => {
   test('names runnables that have not ended in time (…only stop errors…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 5000 });
-    manager.add(recorded(log, 'slow', { endsBySignal: false }));
-    manager.add(recorded(log, 'quick'));
-    manager.add(recorded(log, 'cache', { group: 'caches' }));
-    const { stop, done } = start(manager, clock);
+    manager.add(recordedRunnable(log, 'slow', { endsBySignal: false }));
+    manager.add(recordedRunnable(log, 'quick'));
+    manager.add(recordedRunnable(log, 'cache', { group: 'caches' }));
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await clock.run(5000);
@@ -317,9 +325,9 @@ describe('the end of a manager', () => {
   test('does not wait if gracefulShutdownTimeout is 0 (should not wait…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 0 });
-    const slow = recorded(log, 'slow', { endsBySignal: false });
+    const slow = recordedRunnable(log, 'slow', { endsBySignal: false });
     manager.add(slow);
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;
@@ -329,9 +337,9 @@ describe('the end of a manager', () => {
   test('waits for ever if gracefulShutdownTimeout is negative (…wait forever…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: -1 });
-    const slow = recorded(log, 'slow', { endsBySignal: false });
+    const slow = recordedRunnable(log, 'slow', { endsBySignal: false });
     manager.add(slow);
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     let ended = false;
@@ -349,8 +357,8 @@ describe('the end of a manager', () => {
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf();
     manager.add({ start: () => Promise.reject(failure) });
-    manager.add(recorded(log, 'other'));
-    await expect(start(manager, clock).done).rejects.toBe(failure);
+    manager.add(recordedRunnable(log, 'other'));
+    await expect(startManager(manager, clock).done).rejects.toBe(failure);
     expect(log).toEqual(['other starts', 'other is stopped', 'other ends']);
   });
 
@@ -358,8 +366,8 @@ describe('the end of a manager', () => {
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1 });
     manager.add({ start: () => Promise.reject(failure) });
-    manager.add(recorded([], 'slow', { endsBySignal: false }));
-    const { done } = start(manager, clock);
+    manager.add(recordedRunnable([], 'slow', { endsBySignal: false }));
+    const { done } = startManager(manager, clock);
     await clock.run(1);
     const error: AggregateError = await done.then(
       () => undefined,
@@ -373,17 +381,17 @@ describe('the end of a manager', () => {
   test('refuses new runnables (should refuse to add runnable if stop…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
-    const slow = recorded(log, 'slow', { endsBySignal: false });
+    const slow = recordedRunnable(log, 'slow', { endsBySignal: false });
     manager.add(slow);
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
-    expect(() => manager.add(recorded(log, 'late'))).toThrow(
+    expect(() => manager.add(recordedRunnable(log, 'late'))).toThrow(
       expect.objectContaining({ code: 'STOPPED' }),
     );
     slow.finish();
     await done;
-    expect(() => manager.add(recorded(log, 'late'))).toThrow(
+    expect(() => manager.add(recordedRunnable(log, 'late'))).toThrow(
       expect.objectContaining({ code: 'STOPPED' }),
     );
     expect(log).not.toContain('late starts');
@@ -401,7 +409,7 @@ describe('the end of a manager', () => {
     rejects((signal) => signal.reason);
     rejects(() => new DOMException('aborted', 'AbortError'));
     rejects((signal) => new Error('wrapped', { cause: signal.reason }));
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;
@@ -415,7 +423,7 @@ describe('the end of a manager', () => {
       start: ({ signal }) =>
         new Promise((_, reject) => signal.addEventListener('abort', () => reject(failure))),
     });
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;
@@ -426,11 +434,14 @@ describe('the end of a manager', () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     manager.add(
-      recorded(log, 'cache', { group: 'caches', ready: () => new Promise(() => undefined) }),
+      recordedRunnable(log, 'cache', {
+        group: 'caches',
+        ready: () => new Promise(() => undefined),
+      }),
     );
-    manager.add(recorded(log, 'other', others));
-    manager.add(recorded(log, 'leader'));
-    const { stop, done } = start(manager, clock);
+    manager.add(recordedRunnable(log, 'other', others));
+    manager.add(recordedRunnable(log, 'leader'));
+    const { stop, done } = startManager(manager, clock);
     await clock.settle();
     stop();
     await done;
@@ -446,8 +457,8 @@ describe('the end of a manager', () => {
       start: () => Promise.reject(failure),
       ready: () => new Promise(() => undefined),
     });
-    manager.add(recorded(log, 'leader'));
-    await expect(start(manager, clock).done).rejects.toBe(failure);
+    manager.add(recordedRunnable(log, 'leader'));
+    await expect(startManager(manager, clock).done).rejects.toBe(failure);
     expect(log).toEqual([]);
   });
 });
@@ -461,10 +472,10 @@ describe('the report of a manager', () => {
       asked.push(options);
       return { name: 'websites' } as never;
     };
-    manager.add(recorded([], 'websites', { report }));
+    manager.add(recordedRunnable([], 'websites', { report }));
     manager.cache.informerFor(ConfigMap);
     expect(manager.report().startedAgoMs).toBeUndefined();
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await clock.run(500);
     const { version, startedAgoMs, now, stopping, controllers, informers, runnables, leader } =
       manager.report({
@@ -495,7 +506,7 @@ describe('the report of a manager', () => {
       name: 'broken',
       start: () => Promise.reject(new CapstanError('TERMINAL', 'no way')),
     });
-    await expect(start(manager, clock).done).rejects.toThrow('no way');
+    await expect(startManager(manager, clock).done).rejects.toThrow('no way');
     expect(manager.report().runnables.at(-1)).toEqual({
       name: 'broken',
       group: 'leader election',

@@ -6,11 +6,11 @@ import { request } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { ManagerOptions } from 'capstan/manager';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { managerOf, start } from './recording-runnables.ts';
+import { managerOf, startManager } from './recording-runnables.ts';
 
 async function profiled(options: Partial<ManagerOptions> = {}) {
   const { manager, clock } = managerOf({ profiling: { bindAddress: '127.0.0.1:0' }, ...options });
-  const { stop, done } = start(manager, clock);
+  const { stop, done } = startManager(manager, clock);
   onTestFinished(async () => {
     stop();
     await done.catch(() => undefined);

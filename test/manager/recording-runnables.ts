@@ -30,7 +30,7 @@ export function managerOf(options: Partial<ManagerOptions> = {}): {
 }
 
 /** Starts the manager; await `done` for its failures. */
-export function start(manager: ControllerManager, clock: FakeClock): Started {
+export function startManager(manager: ControllerManager, clock: FakeClock): Started {
   const stopper = new AbortController();
   const done = manager.start({ signal: stopper.signal });
   done.catch(() => undefined);
@@ -38,7 +38,7 @@ export function start(manager: ControllerManager, clock: FakeClock): Started {
 }
 
 /** A runnable that logs its start, its signal and its end; `finish` lets it end. */
-export function recorded(
+export function recordedRunnable(
   log: string[],
   name: string,
   more: Partial<Runnable> & { endsBySignal?: boolean; [key: string]: unknown } = {},

@@ -7,7 +7,7 @@ import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { RunnableGroup } from '../../bindings/manager/runnable-group.ts';
 import { Runnables } from '../../bindings/manager/runnables.ts';
-import { recorded } from './recording-runnables.ts';
+import { recordedRunnable } from './recording-runnables.ts';
 
 const never = new AbortController().signal;
 
@@ -20,25 +20,25 @@ function group() {
 describe('a group of runnables', () => {
   test('starts nothing before it is started (…new runnables before it starts)', () => {
     const { log, group: one } = group();
-    one.add(recorded(log, 'a'));
+    one.add(recordedRunnable(log, 'a'));
     expect(one.started).toBe(false);
     expect(log).toEqual([]);
   });
 
   test('starts earlier runnables with the group (…before and after start)', async () => {
     const { log, group: one } = group();
-    one.add(recorded(log, 'a'));
-    one.add(recorded(log, 'b'));
+    one.add(recordedRunnable(log, 'a'));
+    one.add(recordedRunnable(log, 'b'));
     await one.start();
     expect(log).toEqual(['a starts', 'b starts']);
-    one.add(recorded(log, 'c'));
+    one.add(recordedRunnable(log, 'c'));
     expect(log).toEqual(['a starts', 'b starts', 'c starts']);
     expect(one.running()).toBe(3);
   });
 
   test('starts each runnable once, however often it is started itself', async () => {
     const { log, group: one } = group();
-    one.add(recorded(log, 'a'));
+    one.add(recordedRunnable(log, 'a'));
     await Promise.all([one.start(), one.start()]);
     await one.start();
     expect(log).toEqual(['a starts']);
@@ -47,7 +47,8 @@ describe('a group of runnables', () => {
   test('has started when all are ready, in any order (…different intervals)', async () => {
     const { log, group: one } = group();
     const gates = Array.from({ length: 5 }, () => Promise.withResolvers<void>());
-    for (const [i, gate] of gates.entries()) one.add(recorded(log, `${i}`), () => gate.promise);
+    for (const [i, gate] of gates.entries())
+      one.add(recordedRunnable(log, `${i}`), () => gate.promise);
     let started = false;
     const start = one.start().then(() => {
       started = true;
@@ -62,8 +63,8 @@ describe('a group of runnables', () => {
   test('reports a readiness that fails, and continues (…readiness check fail)', async () => {
     const { log, errors, group: one } = group();
     const failure = new Error('not ready');
-    one.add(recorded(log, 'a'), () => Promise.reject(failure));
-    one.add(recorded(log, 'b'));
+    one.add(recordedRunnable(log, 'a'), () => Promise.reject(failure));
+    one.add(recordedRunnable(log, 'b'));
     await one.start();
     expect(errors).toEqual([failure]);
     expect(one.members().map(({ name, state }) => `${name} ${state}`)).toEqual([
@@ -74,9 +75,9 @@ describe('a group of runnables', () => {
 
   test('waits for all to end when it is stopped (…close the group and wait…)', async () => {
     const { log, group: one } = group();
-    const slow = recorded(log, 'slow', { endsBySignal: false });
+    const slow = recordedRunnable(log, 'slow', { endsBySignal: false });
     one.add(slow);
-    one.add(recorded(log, 'quick'));
+    one.add(recordedRunnable(log, 'quick'));
     await one.start();
     let stopped = false;
     const stopping = one.stopAndWait(never).then((left) => {
@@ -86,7 +87,7 @@ describe('a group of runnables', () => {
     await new Promise(setImmediate);
     expect(log.slice(2)).toEqual(['slow is stopped', 'quick is stopped', 'quick ends']);
     expect(stopped).toBe(false);
-    expect(() => one.add(recorded(log, 'late'))).toThrow(CapstanError);
+    expect(() => one.add(recordedRunnable(log, 'late'))).toThrow(CapstanError);
     slow.finish();
     expect(await stopping).toEqual([]);
     expect(log.at(-1)).toBe('slow ends');
@@ -94,8 +95,8 @@ describe('a group of runnables', () => {
 
   test('waits until the deadline, and returns the runnables still running', async () => {
     const { log, group: one } = group();
-    one.add(recorded(log, 'slow', { endsBySignal: false }));
-    one.add(recorded(log, 'quick'));
+    one.add(recordedRunnable(log, 'slow', { endsBySignal: false }));
+    one.add(recordedRunnable(log, 'quick'));
     await one.start();
     const deadline = new AbortController();
     const stopping = one.stopAndWait(deadline.signal);
@@ -106,7 +107,7 @@ describe('a group of runnables', () => {
 
   test('never starts its runnables if it is stopped before its start', async () => {
     const { log, group: one } = group();
-    one.add(recorded(log, 'a'));
+    one.add(recordedRunnable(log, 'a'));
     expect(await one.stopAndWait(never)).toEqual([]);
     await one.start();
     expect(log).toEqual([]);
@@ -119,7 +120,7 @@ describe('a group of runnables', () => {
     for (let i = 0; i < 200; i++) {
       if (i === 100) void one.stopAndWait(never);
       try {
-        one.add(recorded(log, `${i}`));
+        one.add(recordedRunnable(log, `${i}`));
         outcomes.push('added');
       } catch (error) {
         outcomes.push((error as CapstanError).code);

@@ -15,14 +15,14 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { authority, certificate } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { managerOf, start } from './recording-runnables.ts';
+import { managerOf, startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 const LOCAL = '127.0.0.1:0';
 
 async function serving(options: Partial<ManagerOptions>) {
   const { manager, clock } = managerOf(options);
-  const started = start(manager, clock);
+  const started = startManager(manager, clock);
   onTestFinished(async () => {
     started.stop();
     await started.done;
@@ -98,7 +98,7 @@ describe('health probes', () => {
         new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
       ready: () => gate.promise,
     });
-    const started = start(manager, managerOf().clock);
+    const started = startManager(manager, managerOf().clock);
     await manager.serving();
     const url = `${manager.url('healthProbe')}/readyz`;
     expect((await get(url)).text).toBe(
@@ -286,7 +286,7 @@ describe('metrics', () => {
       { healthProbe: { bindAddress } },
     ]) {
       const { manager, clock } = managerOf(options);
-      const { done } = start(manager, clock);
+      const { done } = startManager(manager, clock);
       await expect(done).rejects.toMatchObject({
         code: 'LISTEN',
         message: expect.stringContaining(`cannot listen on ${bindAddress}: `),
@@ -368,7 +368,7 @@ describe('the certificates of a server', () => {
         tls: certificateFiles({ cert: '/nowhere/tls.crt', key: '/nowhere/tls.key' }),
       },
     });
-    await expect(start(manager, clock).done).rejects.toMatchObject({
+    await expect(startManager(manager, clock).done).rejects.toMatchObject({
       code: 'LISTEN',
       message: expect.stringMatching(/^the server "metrics, live page" has no certificate: ENOENT/),
     });
@@ -614,7 +614,7 @@ describe('a server as a runnable', () => {
       gracefulShutdownTimeout: 1000,
       metrics: { bindAddress: LOCAL, extraHandlers: { '/hangs': () => arrived.resolve() } },
     });
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.serving();
     const answer = fetch(`${manager.url('metrics')}/hangs`).catch((error: unknown) => error);
     await arrived.promise;

@@ -10,15 +10,15 @@ import { expect, test } from 'vitest';
 import { metricsOfManager } from '../../bindings/controller/metrics.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
 import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
-import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { Part, TestWidget, testWidget } from '../helpers/controller/resources.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { start } from './recording-runnables.ts';
+import { startManager } from './recording-runnables.ts';
 
 const reported = collectErrorValues();
 
 function set() {
   const cluster = new FakeCluster();
-  cluster.put('widgets', widget('a'));
+  cluster.put('widgets', testWidget('a'));
   const clock = new FakeClock();
   const logger = new RecordingLogger();
   const bad = () => logger.lines.filter(({ level }) => level === 'warn' || level === 'error');
@@ -36,7 +36,7 @@ test('start resolves after map functions and handlers of informers have ended', 
     name: 'ends-map',
     watches: [
       watching(
-        Widget,
+        TestWidget,
         enqueueRequestsFromMapFunc(async () => {
           await gates[0].promise;
           events.push('mapped');
@@ -46,13 +46,13 @@ test('start resolves after map functions and handlers of informers have ended', 
     ],
     reconcile: () => undefined,
   });
-  manager.cache.informerFor(Widget).addEventHandler({
+  manager.cache.informerFor(TestWidget).addEventHandler({
     async onAdd() {
       await gates[1].promise;
       events.push('handled');
     },
   });
-  const { done, stop } = start(manager, clock);
+  const { done, stop } = startManager(manager, clock);
   const ended = done.then(() => events.push('start'));
   await clock.settle();
   stop();
@@ -70,8 +70,8 @@ test('a handler that never returns takes ten seconds and is named', async () => 
   const { cluster, clock, logger } = set();
   const manager = newManager({ transport: cluster, clock, logger });
   const never = { onAdd: (): Promise<void> => new Promise(() => undefined) };
-  manager.cache.informerFor(Widget).addEventHandler(never, { name: 'stuck' });
-  const { done, stop } = start(manager, clock);
+  manager.cache.informerFor(TestWidget).addEventHandler(never, { name: 'stuck' });
+  const { done, stop } = startManager(manager, clock);
   await clock.settle();
   stop();
   await clock.run(10_000);
@@ -104,17 +104,17 @@ test('requests and reconciles that it aborts are neither counted nor logged', as
   createController({
     manager,
     name: 'ends-abort',
-    for: Widget,
+    for: TestWidget,
     maxConcurrentReconciles: 2,
     reconcile: async (request, { get, signal }) => {
       const object = structuredClone(get(request) as object);
       await Promise.all([
-        manager.client.update(Widget, object as never, { signal }),
+        manager.client.update(TestWidget, object as never, { signal }),
         manager.client.get(Part, request, { signal }),
       ]);
     },
   });
-  const { done, stop } = start(manager, clock);
+  const { done, stop } = startManager(manager, clock);
   await clock.settle();
   expect(hanging.some((one) => one.startsWith('PUT'))).toBe(true);
   expect(hanging.some((one) => one.includes('/parts'))).toBe(true);

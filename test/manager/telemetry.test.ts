@@ -10,7 +10,7 @@ import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/contr
 import { newManager, type Tracer } from 'capstan/manager';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { managerOf, noServer, start } from './recording-runnables.ts';
+import { managerOf, noServer, startManager } from './recording-runnables.ts';
 
 function pinoLines(): { logger: Logger; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
@@ -29,7 +29,7 @@ describe('the logger of a manager', () => {
     const { manager, clock } = managerOf({ logger });
     const failure = new TypeError('no way', { cause: new Error('no road') });
     manager.add({ name: 'broken', start: () => Promise.reject(failure) });
-    await expect(start(manager, clock).done).rejects.toThrow('no way');
+    await expect(startManager(manager, clock).done).rejects.toThrow('no way');
     // It was `"error":{}`, because pino serializes errors only under the name `err`.
     expect(lines.find(({ msg }) => msg === 'a part of the manager has failed')).toMatchObject({
       level: 50,
@@ -65,7 +65,7 @@ describe('the logger of a manager', () => {
     const said: unknown[] = [];
     const console = { ...silentLogger, info: (...line: unknown[]) => void said.push(line) };
     const { manager, clock } = managerOf({ logger: console });
-    const { stop, done } = start(manager, clock);
+    const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;

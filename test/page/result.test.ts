@@ -13,7 +13,7 @@ import {
 } from '../../bench/page/format.ts';
 import {
   DEFAULT_PLAN,
-  itemsOf,
+  plannedItems,
   planOf,
   roughSeconds,
   steadyShape,
@@ -25,10 +25,10 @@ import {
   bucketMsOf,
   MOST_BUCKETS,
   overlaps,
+  pageVerdict,
   percentiles,
   rowOf,
   SteadyTally,
-  verdictOf,
 } from '../../bench/page/result.ts';
 import { workloads } from '../../bench/peers/naive-ts/workloads.mjs';
 import { resultOf, rowOf as sampleRow } from './samples.ts';
@@ -41,7 +41,7 @@ describe('the plan', () => {
   it('includes a million keys only on request', () => {
     expect(planOf('')).toEqual({ plan: DEFAULT_PLAN, problems: [] });
     expect(DEFAULT_PLAN.sizes).toEqual([1_000, 10_000, 100_000]);
-    expect(itemsOf(DEFAULT_PLAN)).toHaveLength(24);
+    expect(plannedItems(DEFAULT_PLAN)).toHaveLength(24);
     expect(roughSeconds(DEFAULT_PLAN)).toBeLessThan(120);
   });
 
@@ -107,10 +107,10 @@ describe('the verdict', () => {
       sampleRow('limiter', 1, 400, 100),
       sampleRow('add-after', 1, 50, 100),
     ];
-    expect(verdictOf(rows)).toMatchObject({ wins: 2, losses: 1, best: rows[0], worst: rows[1] });
-    expect(verdictOf(rows)?.mean).toBeCloseTo(0.5 ** (1 / 3));
+    expect(pageVerdict(rows)).toMatchObject({ wins: 2, losses: 1, best: rows[0], worst: rows[1] });
+    expect(pageVerdict(rows)?.mean).toBeCloseTo(0.5 ** (1 / 3));
     expect(verdictLine(rows)).toBe('Faster in 2 of 3, slower in 1; geometric mean 1.26× faster.');
-    expect(verdictOf([])).toBeUndefined();
+    expect(pageVerdict([])).toBeUndefined();
   });
 });
 

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize } from 'node:path';
-import { launch, within } from './launch.ts';
+import { finishesWithin, launch } from './launch.ts';
 
 export interface Site {
   /** The served files. */
@@ -101,7 +101,7 @@ export async function inBrowser(chromium: string, site: Site, limitMs: number): 
     const died = browser.ended.then((code) => {
       throw new Error(`the browser ended with ${code}; written last:${browser.tail}`);
     });
-    return await within(
+    return await finishesWithin(
       limitMs,
       Promise.race([report, died]),
       () => `no report from the page; begun last: ${begun}; the browser wrote last:${browser.tail}`,

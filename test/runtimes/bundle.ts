@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
-import { subjects } from '../conformance/subjects/index.ts';
+import { traceSubjects } from '../conformance/subjects/index.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 const bindings = join(root, 'bindings');
@@ -52,7 +52,7 @@ function given(): Plugin {
       onLoad({ filter: /.*/, namespace: 'given' }, () => {
         const cases = files('test/workqueue/cases/*.ts');
         const vectors = files('test/conformance/vectors/*/*.jsonl').filter((path) =>
-          subjects.has(basename(path, '.jsonl')),
+          traceSubjects.has(basename(path, '.jsonl')),
         );
         const list = (kind: string, paths: string[], name: (path: string) => string): string =>
           `export const ${kind} = ` +

@@ -5,21 +5,21 @@
  */
 import { fetchTransport, TransportError } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CaseServer, until, Watched, type WatchedOptions } from './cache-cluster.ts';
+import { CaseServer, until, WatchedInformer, type WatchedOptions } from './cache-cluster.ts';
 import type { ServerOptions } from './cluster-protocol.ts';
 import type { ClusterClaims } from './report.ts';
 import { CACHE_CASES } from './titles.ts';
 
 export function informerCases(claims: ClusterClaims): void {
-  const open: Watched[] = [];
+  const open: WatchedInformer[] = [];
 
   async function begin(
     options: ServerOptions & WatchedOptions & { names?: string[] } = {},
-  ): Promise<Watched> {
+  ): Promise<WatchedInformer> {
     const { names = [], bookmarkInterval, compressed, ...watchedOptions } = options;
     const server = await CaseServer.start(claims, { bookmarkInterval, compressed });
     for (const name of names) await server.create(name);
-    const watched = new Watched(server, watchedOptions);
+    const watched = new WatchedInformer(server, watchedOptions);
     open.push(watched);
     return watched;
   }
@@ -47,7 +47,7 @@ export function informerCases(claims: ClusterClaims): void {
       const text = 'é – 漢字 🐚 \u2028 "\\"';
       const server = await CaseServer.start(claims);
       for (let i = 0; i < 200; i++) await server.create(`object-${i}`, { text: text.repeat(50) });
-      const watched = new Watched(server);
+      const watched = new WatchedInformer(server);
       open.push(watched);
       await watched.synced();
       await watched.equal();
@@ -106,7 +106,7 @@ export function informerCases(claims: ClusterClaims): void {
           fault: { verb, path: '/configmaps', times: 2, do: 'reset' },
         });
       }
-      const watched = new Watched(server);
+      const watched = new WatchedInformer(server);
       open.push(watched);
       await watched.synced();
       // some hosts retry themselves: how often the informer does depends on them
@@ -220,7 +220,7 @@ export function informerCases(claims: ClusterClaims): void {
           });
         }
       }
-      const watched = new Watched(server);
+      const watched = new WatchedInformer(server);
       open.push(watched);
       await watched.synced();
       await until('all errors are behind it', async () => {
@@ -271,7 +271,7 @@ export function informerCases(claims: ClusterClaims): void {
           fault: { verb: 'watch', times: 1, do: 'drop', afterBytes },
         });
       }
-      const watched = new Watched(server, { watchList: true });
+      const watched = new WatchedInformer(server, { watchList: true });
       open.push(watched);
       await watched.synced();
       expect(watched.told).toEqual(names.map((name) => `initial ${name}`));

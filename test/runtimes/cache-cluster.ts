@@ -145,7 +145,7 @@ export interface WatchedOptions {
 }
 
 /** A running informer, and the calls of its handler. */
-export class Watched {
+export class WatchedInformer {
   readonly server: CaseServer;
   readonly informer: SharedIndexInformer<ConfigMap, 'byColour'>;
   /** `add a`, `update a`, `delete a`, `tombstone a`. */

@@ -9,7 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { build as esbuild } from 'esbuild';
 import { inBrowser, type Site } from './browser.ts';
 import type { Project } from './bundle.ts';
-import { launch, type Program, within } from './launch.ts';
+import { finishesWithin, launch, type RuntimeProgram } from './launch.ts';
 import { describeError, type Result } from './shim/registry.ts';
 
 const LIMIT_MS = 60_000;
@@ -52,13 +52,17 @@ export async function resultsOf(steps: Steps): Promise<Result[]> {
 }
 
 /** The output of a program that must exit with 0. */
-export async function outputOf(program: Program): Promise<string> {
+export async function outputOf(program: RuntimeProgram): Promise<string> {
   let output = '';
   const running = launch(program, (line) => {
     output += `${line}\n`;
   });
   try {
-    const code = await within(LIMIT_MS, running.ended, () => `written last:${running.tail}`);
+    const code = await finishesWithin(
+      LIMIT_MS,
+      running.ended,
+      () => `written last:${running.tail}`,
+    );
     if (code !== 0)
       throw new Error(
         `${program.command} ${program.args.join(' ')} ended with ${code}: ${running.tail}`,

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { ApiServer } from 'capstan/testing';
 import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
-import { launch, within } from './launch.ts';
+import { finishesWithin, launch } from './launch.ts';
 import { managerEnds } from './manager-program.ts';
 import type { Result } from './shim/registry.ts';
 
@@ -65,7 +65,7 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
             });
             const late = (): string =>
               `greeted ${greeted.length} of 2; written last:${running.tail}`;
-            await within(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
+            await finishesWithin(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
           } finally {
             running.end();
           }

@@ -1,11 +1,11 @@
 /** Runtimes that crash, lie, hang or are missing: each is a failure that says what happened. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { launch, onPath, type Program, suiteIn, within } from './launch.ts';
+import { finishesWithin, launch, onPath, type RuntimeProgram, suiteIn } from './launch.ts';
 import { MARK, type SuiteMessage } from './report.ts';
 
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-const node = (script: string): Program => ({
+const node = (script: string): RuntimeProgram => ({
   command: process.execPath,
   args: ['-e', script],
   cwd,
@@ -61,7 +61,7 @@ describe('a suite in a program', () => {
     });
     const running = launch(hang, () => begun());
     await started;
-    await expect(within(10, running.ended, () => 'queue > a drain')).rejects.toThrow(
+    await expect(finishesWithin(10, running.ended, () => 'queue > a drain')).rejects.toThrow(
       'not done after 0.01 s: queue > a drain',
     );
     running.end();

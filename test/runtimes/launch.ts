@@ -36,7 +36,7 @@ class Tail {
   }
 }
 
-export interface Program {
+export interface RuntimeProgram {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -54,7 +54,7 @@ export interface Launched {
 
 /** Starts a program in a new process group; its lines go to `onLine`. */
 export function launch(
-  { command, args, cwd, env }: Program,
+  { command, args, cwd, env }: RuntimeProgram,
   onLine: (line: string) => void = () => {},
 ): Launched {
   const child: ChildProcess = spawn(command, args, {
@@ -92,7 +92,11 @@ export function launch(
 }
 
 /** Rejects if `work` takes more than `ms`; `late` is the message. */
-export async function within<T>(ms: number, work: Promise<T>, late: () => string): Promise<T> {
+export async function finishesWithin<T>(
+  ms: number,
+  work: Promise<T>,
+  late: () => string,
+): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     return await Promise.race([
@@ -110,7 +114,7 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => string
  * Runs a suite whose messages are lines of its output. Without a report, or with an exit code other
  * than 0, it has failed.
  */
-export async function suiteIn(program: Program, limitMs: number): Promise<SuiteReport> {
+export async function suiteIn(program: RuntimeProgram, limitMs: number): Promise<SuiteReport> {
   let report: SuiteReport | undefined;
   let failure: string | undefined;
   let begun = 'nothing';
@@ -122,7 +126,7 @@ export async function suiteIn(program: Program, limitMs: number): Promise<SuiteR
   });
   const state = (): string => `begun last: ${begun}; written last:${running.tail}`;
   try {
-    const code = await within(limitMs, running.ended, state);
+    const code = await finishesWithin(limitMs, running.ended, state);
     if (failure !== undefined) throw new Error(failure);
     if (report === undefined)
       throw new Error(`ended with ${code} and without a report; ${state()}`);

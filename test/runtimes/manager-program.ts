@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
-import type { Program } from './launch.ts';
+import type { RuntimeProgram } from './launch.ts';
 import type { Result } from './shim/registry.ts';
 
 /** Prints the answers. */
@@ -55,7 +55,7 @@ const SAID =
   '/debug/capstan 200, /debug/pprof/heap 200, leader ""';
 
 /** Throws unless the program ends with the expected output; its path comes after the arguments. */
-export async function managerEnds({ args, ...program }: Program): Promise<void> {
+export async function managerEnds({ args, ...program }: RuntimeProgram): Promise<void> {
   writeFileSync(join(program.cwd, 'manager.js'), MANAGER);
   const output = await outputOf({ ...program, args: [...args, 'manager.js'] });
   if (output !== SAID) throw new Error(`expected ${SAID}, got ${output}`);

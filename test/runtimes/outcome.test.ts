@@ -7,8 +7,8 @@ import {
   countsOf,
   describeOutcomes,
   hasFailed,
-  jsonReport,
-  type Outcome,
+  type RuntimeOutcome,
+  runtimesJsonReport,
 } from './outcome.ts';
 import { MARK, messageIn } from './report.ts';
 import type { Result } from './shim/registry.ts';
@@ -22,8 +22,8 @@ const result = (title: string, state: Result['state'] = 'passed'): Result => ({
 const outcome = (
   name: string,
   results: readonly Result[],
-  more: Partial<Outcome> = {},
-): Outcome => ({
+  more: Partial<RuntimeOutcome> = {},
+): RuntimeOutcome => ({
   name,
   about: '1.0',
   seconds: 1,
@@ -91,14 +91,14 @@ test('the JSON report adds up like the reports of vitest', () => {
     outcome('deno', [result('a')], { failure: 'ended with 1' }),
     outcome('csp', [result('c', 'skipped'), result('d')]),
   ];
-  expect(countTests(JSON.stringify(jsonReport(outcomes)))).toEqual({
+  expect(countTests(JSON.stringify(runtimesJsonReport(outcomes)))).toEqual({
     passed: 3,
     failed: 2,
     skipped: 2,
   });
   expect(outcomes.map(countsOf).reduce((sum, { failed }) => sum + failed, 0)).toBe(2);
-  expect(countTests(JSON.stringify(jsonReport([outcome('deno', [])]))).failed).toBe(1);
-  expect(countTests(JSON.stringify(jsonReport([outcome('deno', [result('a')])])))).toEqual({
+  expect(countTests(JSON.stringify(runtimesJsonReport([outcome('deno', [])]))).failed).toBe(1);
+  expect(countTests(JSON.stringify(runtimesJsonReport([outcome('deno', [result('a')])])))).toEqual({
     passed: 1,
     failed: 0,
     skipped: 0,

@@ -6,7 +6,7 @@ import type { Result } from './shim/registry.ts';
 import { CACHE_CASES, CONTROLLER_CASES } from './titles.ts';
 
 /** The results of one runtime, or of one group of checks. */
-export interface Outcome {
+export interface RuntimeOutcome {
   readonly name: string;
   /** Version, key table and so on, for the reader. */
   readonly about: string;
@@ -20,9 +20,9 @@ export interface Outcome {
   readonly skipped?: string;
 }
 
-export const titleOf = ({ path }: Result): string => path.join(' > ');
+export const resultTitle = ({ path }: Result): string => path.join(' > ');
 
-export function countsOf({ results, failure, skipped }: Outcome): {
+export function countsOf({ results, failure, skipped }: RuntimeOutcome): {
   passed: number;
   failed: number;
   skipped: number;
@@ -36,7 +36,7 @@ export function countsOf({ results, failure, skipped }: Outcome): {
   };
 }
 
-export function hasFailed(outcome: Outcome): boolean {
+export function hasFailed(outcome: RuntimeOutcome): boolean {
   const { passed, failed } = countsOf(outcome);
   return failed > 0 || (outcome.skipped === undefined && passed === 0);
 }
@@ -48,11 +48,11 @@ const isShared = ({ path: [group = ''] }: Result): boolean =>
   group.endsWith('.ts') || ['recorded traces', CACHE_CASES, CONTROLLER_CASES].includes(group);
 
 /** The outcomes of runtimes; each that omits a test of another has failed. */
-export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
-  const shared = (outcome: Outcome): Map<string, number> => {
+export function comparedWithEachOther(outcomes: readonly RuntimeOutcome[]): RuntimeOutcome[] {
+  const shared = (outcome: RuntimeOutcome): Map<string, number> => {
     const counts = new Map<string, number>();
     for (const result of outcome.results.filter(isShared)) {
-      counts.set(titleOf(result), (counts.get(titleOf(result)) ?? 0) + 1);
+      counts.set(resultTitle(result), (counts.get(resultTitle(result)) ?? 0) + 1);
     }
     return counts;
   };
@@ -77,7 +77,7 @@ export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
 }
 
 /** One line each, then the failures and the skipped ones. */
-export function describeOutcomes(outcomes: readonly Outcome[]): string {
+export function describeOutcomes(outcomes: readonly RuntimeOutcome[]): string {
   const lines = outcomes.map((outcome) => {
     const { passed, failed, skipped } = countsOf(outcome);
     const counts =
@@ -93,16 +93,16 @@ export function describeOutcomes(outcomes: readonly Outcome[]): string {
     for (const what of blind) lines.push(`not told on ${name}: ${what}`);
     if (failure !== undefined) lines.push('', `FAILED ${name}: ${failure}`);
     for (const result of results) {
-      if (result.state === 'skipped') lines.push(`skipped on ${name}: ${titleOf(result)}`);
+      if (result.state === 'skipped') lines.push(`skipped on ${name}: ${resultTitle(result)}`);
       if (result.state === 'failed')
-        lines.push('', `FAILED ${name} > ${titleOf(result)}`, `  ${result.message}`);
+        lines.push('', `FAILED ${name} > ${resultTitle(result)}`, `  ${result.message}`);
     }
   }
   return lines.join('\n');
 }
 
 /** The format of vitest's JSON report, which scripts/test-counts.ts sums. */
-export function jsonReport(outcomes: readonly Outcome[]): object {
+export function runtimesJsonReport(outcomes: readonly RuntimeOutcome[]): object {
   return {
     success: !outcomes.some(hasFailed),
     testResults: outcomes.map((outcome) => ({
@@ -111,7 +111,7 @@ export function jsonReport(outcomes: readonly Outcome[]): object {
       message: outcome.failure ?? '',
       assertionResults: [
         ...outcome.results.map((result) => ({
-          fullName: titleOf(result),
+          fullName: resultTitle(result),
           status: result.state,
           failureMessages: result.message === undefined ? [] : [result.message],
         })),

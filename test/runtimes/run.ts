@@ -19,8 +19,8 @@ import {
   comparedWithEachOther,
   describeOutcomes,
   hasFailed,
-  jsonReport,
-  type Outcome,
+  type RuntimeOutcome,
+  runtimesJsonReport,
 } from './outcome.ts';
 import { type Runtime, runtimes, tools } from './runtimes.ts';
 import { describeError, type Result } from './shim/registry.ts';
@@ -58,8 +58,8 @@ function installTools(): void {
 
 async function measured(
   name: string,
-  work: () => Promise<Omit<Outcome, 'name' | 'seconds'>>,
-): Promise<Outcome> {
+  work: () => Promise<Omit<RuntimeOutcome, 'name' | 'seconds'>>,
+): Promise<RuntimeOutcome> {
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1000;
   try {
@@ -76,7 +76,7 @@ function onRuntime(
   project: Project,
   cluster: string,
   required: boolean,
-): Promise<Outcome> {
+): Promise<RuntimeOutcome> {
   return measured(runtime.name, async () => {
     if (program === undefined) {
       const reason = `not found: ${runtime.missing}`;
@@ -107,7 +107,7 @@ function blindSpots({ fetch }: Runtime): string[] {
   ];
 }
 
-function carryOut(check: Check, given: Tools, required: boolean): Promise<Outcome> {
+function carryOut(check: Check, given: Tools, required: boolean): Promise<RuntimeOutcome> {
   return measured(check.name, async () => {
     const missing = check.needs.filter((name) => !given.runtimes.has(name));
     if (required && missing.length > 0) throw new Error(`not found: ${missing.join(', ')}`);
@@ -124,10 +124,10 @@ async function runAll(
   wanted: (name: string) => boolean,
   required: boolean,
   seed: string,
-): Promise<Outcome[]> {
+): Promise<RuntimeOutcome[]> {
   const hosts: readonly Host[] = ['process', 'page', 'worker', 'csp'];
   for (const host of hosts) await bundleHost(project, host, seed);
-  const outcomes: Outcome[] = [];
+  const outcomes: RuntimeOutcome[] = [];
   const cluster = await startCluster();
   try {
     for (const [runtime, program] of found) {
@@ -187,7 +187,8 @@ async function main(args: readonly string[]): Promise<number> {
   );
   const all = await runAll(project, found, wanted, required, seed);
   console.log(describeOutcomes(all));
-  if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(jsonReport(all)));
+  if (values.report !== undefined)
+    writeFileSync(values.report, JSON.stringify(runtimesJsonReport(all)));
   const failed = all.filter(hasFailed).map(({ name }) => name);
   if (failed.length > 0) console.log(`\nFAILED: ${failed.join(', ')}`);
   return failed.length > 0 || all.every(({ skipped }) => skipped !== undefined) ? 1 : 0;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inBrowser } from './browser.ts';
 import { type Project, root } from './bundle.ts';
-import { onPath, type Program, suiteIn } from './launch.ts';
+import { onPath, type RuntimeProgram, suiteIn } from './launch.ts';
 import type { Claims, ClusterClaims, SuiteMessage, SuiteReport } from './report.ts';
 
 export const tools = join(root, 'tools/runtimes');
@@ -54,7 +54,7 @@ interface InProcess {
   /** Within the node_modules of tools/runtimes. */
   readonly path: string;
   readonly flags: readonly string[];
-  readonly env?: Program['env'];
+  readonly env?: RuntimeProgram['env'];
   readonly fetch?: FetchClaims;
 }
 

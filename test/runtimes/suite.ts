@@ -8,7 +8,7 @@ import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
 import { hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
 import { keyMode } from '../../bindings/wasm/key-mode.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
-import { subjects } from '../conformance/subjects/index.ts';
+import { traceSubjects } from '../conformance/subjects/index.ts';
 import { canCollect } from '../helpers/garbage-collection.ts';
 import { exportsCalled } from '../helpers/workqueue/exports-called.ts';
 import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
@@ -65,7 +65,7 @@ function registerCases(file: string, module: Readonly<Record<string, unknown>>):
 
 function registerVectors(): void {
   describe('recorded traces', () => {
-    for (const [name, subject] of subjects) {
+    for (const [name, subject] of traceSubjects) {
       const replay =
         IN_MANY_TURNS.has(name) && typeof setImmediate !== 'function' ? test.skip : test;
       const all = vectors.filter(([file]) => file.endsWith(`/${name}.jsonl`));

@@ -6,13 +6,13 @@ import { ApiServer, FakeClock } from 'capstan/testing';
 import { generate } from 'selfsigned';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  ApiRequests,
   brief,
-  Client,
   CONFIG_MAPS,
-  configMap,
-  start,
+  configMapBody,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 const INITIAL = {
@@ -39,10 +39,10 @@ async function bytesOf(
 
 describe('gzip', () => {
   test('is for large answers to clients that say so', async () => {
-    const { api, server } = await start();
-    await api.make(CONFIG_MAPS, configMap('small'));
+    const { api, server } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('small'));
     expect((await bytesOf(server, CONFIG_MAPS, {}, 'gzip')).encoding).toBeUndefined();
-    await api.make(CONFIG_MAPS, configMap('large', { data: { k: 'v'.repeat(140_000) } }));
+    await api.make(CONFIG_MAPS, configMapBody('large', { data: { k: 'v'.repeat(140_000) } }));
     const { encoding, bytes } = await bytesOf(server, CONFIG_MAPS, {}, 'br, gzip');
     expect(encoding).toBe('gzip');
     expect(bytes.length).toBeLessThan(10_000);
@@ -53,8 +53,8 @@ describe('gzip', () => {
   });
 
   test('of a watch is an option, and each event is a member of its own', async () => {
-    const { api, server } = await start({ compressWatches: true });
-    for (const name of ['a', 'b']) await api.make(WIDGETS, widget(name));
+    const { api, server } = await startApi({ compressWatches: true });
+    for (const name of ['a', 'b']) await api.make(WIDGETS, widgetBody(name));
     server.inject({ do: 'end', afterEvents: 2 });
     const { encoding, bytes } = await bytesOf(server, WIDGETS, { watch: 'true' }, 'gzip');
     expect(encoding).toBe('gzip');
@@ -69,7 +69,7 @@ describe('gzip', () => {
 describe('a version that does not exist yet', () => {
   test('is waited for three seconds, and then is a 504 that says when to come back', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     let answered = 0;
     const paths = [WIDGETS, `${WIDGETS}/a`];
     const late = paths.map((path) =>
@@ -92,12 +92,12 @@ describe('a version that does not exist yet', () => {
 
   test('is answered as soon as it exists, lists and initial events alike', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const resourceVersion = String(BigInt(await api.version(WIDGETS)) + 2n);
     const list = api.get(WIDGETS, { resourceVersion });
     const watch = api.watch(WIDGETS, { ...INITIAL, resourceVersion });
     while (clock.timers() < 2) await clock.settle();
-    for (const name of ['a', 'b']) await api.make(WIDGETS, widget(name));
+    for (const name of ['a', 'b']) await api.make(WIDGETS, widgetBody(name));
     expect((await list).body.items.length).toBe(2);
     const events = await (await watch).take(3);
     expect(events.slice(0, 2).map(brief)).toEqual(['ADDED a', 'ADDED b']);
@@ -108,7 +108,7 @@ describe('a version that does not exist yet', () => {
   });
 
   test('is an ERROR event for initial events', async () => {
-    const { api } = await start({ freshnessTimeout: 0 });
+    const { api } = await startApi({ freshnessTimeout: 0 });
     const { events, error } = await (
       await api.watch(WIDGETS, { ...INITIAL, resourceVersion: '100' })
     ).rest();
@@ -118,7 +118,7 @@ describe('a version that does not exist yet', () => {
 
   test('is forgotten with the client that asked for it', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const abort = new AbortController();
     const left = api
       .send('GET', WIDGETS, { query: { resourceVersion: '100' }, signal: abort.signal })
@@ -134,20 +134,20 @@ describe('tokens', () => {
   test('are asked of every request, may be changed, and are not asked of a watch that runs', async () => {
     const server = await ApiServer.start({ tokens: ['first'] });
     onTestFinished(() => server.stop());
-    const withToken = (token: string): Client => {
-      const client = new Client(
+    const withToken = (token: string): ApiRequests => {
+      const client = new ApiRequests(
         server.transport({ headers: { authorization: `Bearer ${token}` } }),
       );
       onTestFinished(() => client.close());
       return client;
     };
     const first = withToken('first');
-    const nobody = await new Client(server.transport()).get(WIDGETS);
+    const nobody = await new ApiRequests(server.transport()).get(WIDGETS);
     expect(nobody).toMatchObject({ status: 401, body: { reason: 'Unauthorized', code: 401 } });
     const watch = await first.watch(WIDGETS);
     server.setTokens(['second']);
     expect((await first.get(WIDGETS)).status).toBe(401);
-    await withToken('second').make(WIDGETS, widget('a'));
+    await withToken('second').make(WIDGETS, widgetBody('a'));
     expect((await watch.take(1)).map(brief)).toEqual(['ADDED a']);
     server.setTokens(undefined);
     expect((await first.get(WIDGETS)).status).toBe(200);
@@ -163,9 +163,9 @@ test('over TLS its own transport trusts it, and nobody else does', async () => {
   const server = await ApiServer.start({ tls: { key: pems.private, cert: pems.cert } });
   onTestFinished(() => server.stop());
   expect(server.url).toMatch(/^https:/);
-  const api = new Client(server.transport());
+  const api = new ApiRequests(server.transport());
   const watch = await api.watch(WIDGETS);
-  await api.make(WIDGETS, widget('a'));
+  await api.make(WIDGETS, widgetBody('a'));
   expect((await watch.take(1)).map(brief)).toEqual(['ADDED a']);
   server.inject({ do: 'reset', verb: 'get' });
   await expect(api.get(`${WIDGETS}/a`)).rejects.toMatchObject({ kind: 'reset' });
@@ -184,8 +184,8 @@ describe('a resource that is removed', () => {
   const WIDGET = { group: 'example.com', version: 'v1', plural: 'widgets' };
 
   test('takes its objects along, ends its watches, and is 404 until it is brought back empty', async () => {
-    const { api, server } = await start();
-    const made = await api.make(WIDGETS, widget('a'));
+    const { api, server } = await startApi();
+    const made = await api.make(WIDGETS, widgetBody('a'));
     const watch = await api.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });
     const bringBack = server.removeResource(WIDGET);
     const { events, error } = await watch.rest();
@@ -203,7 +203,7 @@ describe('a resource that is removed', () => {
   });
 
   test('is a Status where the group is built in', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     server.removeResource({ group: '', version: 'v1', plural: 'configmaps' });
     expect(await api.get(CONFIG_MAPS)).toMatchObject({
       status: 404,
@@ -212,7 +212,7 @@ describe('a resource that is removed', () => {
   });
 
   test('goes and comes with its definition', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
     const schema = { openAPIV3Schema: { type: 'object' } };
     const versions = [{ name: 'v1', served: true, storage: true, schema }];
@@ -224,7 +224,7 @@ describe('a resource that is removed', () => {
       spec: { group: 'example.com', scope: 'Namespaced', names, versions },
     };
     await api.make(crds, crd);
-    await api.make(WIDGETS, widget('a'));
+    await api.make(WIDGETS, widgetBody('a'));
     const { body } = await api.delete(`${crds}/widgets.example.com`);
     expect(body.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
     expect((await api.get(WIDGETS)).status).toBe(404);
@@ -235,10 +235,11 @@ describe('a resource that is removed', () => {
 });
 
 test('a client that is too far behind has its watch ended in order', async () => {
-  const { api, server } = await start({ watchBuffer: 5 });
-  const big = (x: number): object => widget('big', { spec: { x, filler: 'x'.repeat(1_000_000) } });
+  const { api, server } = await startApi({ watchBuffer: 5 });
+  const big = (x: number): object =>
+    widgetBody('big', { spec: { x, filler: 'x'.repeat(1_000_000) } });
   const made = await api.make(WIDGETS, big(0));
-  const slow = new Client(server.transport());
+  const slow = new ApiRequests(server.transport());
   const watch = await slow.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });
   // More than socket buffers on loopback hold, unread.
   for (let x = 1; x <= 40; x++) await api.patch(`${WIDGETS}/big`, { spec: { x } });
@@ -252,7 +253,7 @@ test('a client that is too far behind has its watch ended in order', async () =>
 });
 
 test('a bookmark has the members that an empty object of its kind has', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const [bookmark] = await (await api.watch('/api/v1/namespaces/default/pods', INITIAL)).take(1);
   expect(bookmark!.object).toMatchObject({ kind: 'Pod', spec: { containers: null }, status: {} });
 });

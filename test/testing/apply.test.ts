@@ -3,21 +3,21 @@ import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import {
   APPLY_PATCH,
-  type Body,
-  type Client,
+  type ApiObject,
+  type ApiRequests,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   POD_SPEC,
   STRATEGIC,
-  start,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 const TEMPLATES = '/api/v1/namespaces/default/podtemplates';
 
 const apply = (
-  api: Client,
+  api: ApiRequests,
   path: string,
   manager: string,
   body: unknown,
@@ -32,9 +32,9 @@ interface Manager {
   subresource?: string;
   fieldsV1: object;
 }
-const managers = (body: Body): Manager[] =>
+const managers = (body: ApiObject): Manager[] =>
   (body.metadata as unknown as { managedFields?: Manager[] }).managedFields ?? [];
-const owned = (body: Body): Record<string, object> =>
+const owned = (body: ApiObject): Record<string, object> =>
   Object.fromEntries(managers(body).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
 
 /** Pods in all but name: their lists merge alike, and no rule says what may change. */
@@ -49,23 +49,33 @@ const specOf = (body: object) =>
 
 describe('apply', () => {
   test('creates, and again changes nothing', async () => {
-    const { api } = await start();
-    const first = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    const { api } = await startApi();
+    const first = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMapBody('a', { data: { k: '1' } }),
+    );
     expect(first.status).toBe(201);
-    const again = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    const again = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMapBody('a', { data: { k: '1' } }),
+    );
     expect(again).toMatchObject({ status: 200, body: first.body });
     expect(owned(first.body)).toEqual({ one: { 'f:data': { 'f:k': {} } } });
   });
 
   test('is a conflict where another owner has another value, names each field, and changes nothing', async () => {
-    const { api } = await start();
-    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
+    const { api } = await startApi();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '1', m: '1' } }));
     const made = (await api.get(`${CONFIG_MAPS}/a`)).body;
     const refused = await apply(
       api,
       `${CONFIG_MAPS}/a`,
       'two',
-      configMap('a', { data: { k: '2', m: '2', n: '1' } }),
+      configMapBody('a', { data: { k: '2', m: '2', n: '1' } }),
     );
     expect(refused).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
     expect(refused.body.message).toBe(
@@ -79,12 +89,12 @@ describe('apply', () => {
   });
 
   test('is a conflict with what an update wrote, until it is done by force', async () => {
-    const { api } = await start();
-    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
-    const body = configMap('a', { data: { k: '2' } });
+    const { api } = await startApi();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '1' } }));
+    const body = configMapBody('a', { data: { k: '2' } });
     await api.send('PUT', `${CONFIG_MAPS}/a`, { body, query: { fieldManager: 'two' } });
     const again = (query = {}) =>
-      apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '3' } }), query);
+      apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '3' } }), query);
     const refused = await again();
     expect(refused.body.message).toMatch(
       /^Apply failed with 1 conflict: conflict with "two" using v1/,
@@ -93,8 +103,8 @@ describe('apply', () => {
   });
 
   test('of what another has applied makes an owner of both, and again changes nothing', async () => {
-    const { api } = await start();
-    const object = configMap('a', { data: { k: '1' } });
+    const { api } = await startApi();
+    const object = configMapBody('a', { data: { k: '1' } });
     const path = `${CONFIG_MAPS}/a`;
     const first = await apply(api, path, 'one', object);
     const both = await apply(api, path, 'two', object);
@@ -110,21 +120,21 @@ describe('apply', () => {
   });
 
   test('owns the labels that it gives, and no name', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const metadata = { name: 'a', labels: { a: 'b' } };
-    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { metadata }));
+    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { metadata }));
     expect(body.metadata.labels).toEqual({ a: 'b' });
     expect(owned(body)).toEqual({ one: { 'f:metadata': { 'f:labels': { 'f:a': {} } } } });
   });
 
   test('by force takes the fields over', async () => {
-    const { api } = await start();
-    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
+    const { api } = await startApi();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '1', m: '1' } }));
     const forced = await apply(
       api,
       `${CONFIG_MAPS}/a`,
       'two',
-      configMap('a', { data: { k: '2' } }),
+      configMapBody('a', { data: { k: '2' } }),
       { force: 'true' },
     );
     expect(forced.body.data).toEqual({ k: '2', m: '1' });
@@ -135,21 +145,21 @@ describe('apply', () => {
   });
 
   test('removes what it applied before and nobody else owns', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await apply(
       api,
       `${CONFIG_MAPS}/a`,
       'one',
-      configMap('a', { data: { k: '1', m: '1', n: '1' } }),
+      configMapBody('a', { data: { k: '1', m: '1', n: '1' } }),
     );
-    await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { m: '1' } }));
+    await apply(api, `${CONFIG_MAPS}/a`, 'two', configMapBody('a', { data: { m: '1' } }));
     await api.patch(`${CONFIG_MAPS}/a`, { data: { n: '2' } });
-    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a'));
+    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a'));
     expect(body.data).toEqual({ m: '1', n: '2' });
   });
 
   test('merges lists by their keys and replaces those that have none', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
     const spec = (containers: object[], more: object = {}) => pod({ containers, ...more });
     await apply(
@@ -186,8 +196,8 @@ describe('apply', () => {
   });
 
   test('keeps the status apart, with owners of its own', async () => {
-    const { api } = await start();
-    const both = widget('a', { spec: { size: 1 }, status: { ready: true } });
+    const { api } = await startApi();
+    const both = widgetBody('a', { spec: { size: 1 }, status: { ready: true } });
     const made = await apply(api, `${WIDGETS}/a`, 'one', both);
     expect(made.body.status).toBeUndefined();
     const { body } = await apply(api, `${WIDGETS}/a/status`, 'one', both);
@@ -198,24 +208,26 @@ describe('apply', () => {
       [undefined, ['f:spec']],
       ['status', ['f:status']],
     ]);
-    expect((await apply(api, `${WIDGETS}/none/status`, 'one', widget('none'))).status).toBe(404);
+    expect((await apply(api, `${WIDGETS}/none/status`, 'one', widgetBody('none'))).status).toBe(
+      404,
+    );
   });
 
   test('knows what was there before the first apply', async () => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: '1' } }));
     await api.patch(`${CONFIG_MAPS}/a`, { metadata: { managedFields: [{}] } });
     expect(managers((await api.get(`${CONFIG_MAPS}/a`)).body)).toEqual([]);
     const untold = await api.patch(`${CONFIG_MAPS}/a`, { data: { n: '1' } });
     expect(managers(untold.body)).toEqual([]);
-    const other = configMap('a', { data: { k: '2' } });
+    const other = configMapBody('a', { data: { k: '2' } });
     const refused = await apply(api, `${CONFIG_MAPS}/a`, 'one', other);
     expect(refused.body.message).toMatch(/conflict with "before-first-apply" using v1: \.data\.k$/);
     const { body } = await apply(
       api,
       `${CONFIG_MAPS}/a`,
       'one',
-      configMap('a', { data: { m: '1' } }),
+      configMapBody('a', { data: { m: '1' } }),
     );
     expect(Object.keys(owned(body))).toEqual(['one', 'before-first-apply']);
     const forced = await apply(api, `${CONFIG_MAPS}/a`, 'one', other, { force: 'true' });
@@ -228,7 +240,7 @@ describe('apply', () => {
     ['labels', {}],
     ['finalizers', []],
   ] as const)('of %s that are empty writes a custom resource each time', async ([name, empty]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const versions = async (path: string, object: object): Promise<number> => {
       const send = async (body: object) =>
         (await apply(api, path, 'one', body)).body.metadata.resourceVersion;
@@ -240,23 +252,33 @@ describe('apply', () => {
     const metadata = { name: 'a', [name]: empty };
     // What is stored has them, and what is read has not: the first write of anybody else takes them
     // away.
-    expect(await versions(`${WIDGETS}/a`, widget('a', { metadata }))).toBe(4);
-    expect(await versions(`${CONFIG_MAPS}/a`, configMap('a', { metadata }))).toBe(1);
+    expect(await versions(`${WIDGETS}/a`, widgetBody('a', { metadata }))).toBe(4);
+    expect(await versions(`${CONFIG_MAPS}/a`, configMapBody('a', { metadata }))).toBe(1);
   });
 
   test('writes down when, and a write that changes nothing is none', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
-    const at = (body: Body) => managers(body).map(({ time }) => Date.parse(time ?? ''));
-    const first = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    const { api } = await startApi({ clock });
+    const at = (body: ApiObject) => managers(body).map(({ time }) => Date.parse(time ?? ''));
+    const first = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMapBody('a', { data: { k: '1' } }),
+    );
     clock.step(5000);
-    const same = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    const same = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMapBody('a', { data: { k: '1' } }),
+    );
     expect(same.body).toEqual(first.body);
     const changed = await apply(
       api,
       `${CONFIG_MAPS}/a`,
       'one',
-      configMap('a', { data: { k: '2' } }),
+      configMapBody('a', { data: { k: '2' } }),
     );
     expect(at(changed.body)[0]! - at(first.body)[0]!).toBe(5000);
     expect(changed.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
@@ -265,50 +287,56 @@ describe('apply', () => {
   test.for<
     [what: string, body: unknown, query: Record<string, string>, status: number, message: string]
   >([
-    ['nobody', configMap('a'), { fieldManager: '' }, 422, 'is required for apply patch'],
-    ['a name that is too long', configMap('a'), { fieldManager: 'x'.repeat(129) }, 422, 'Too long'],
-    ['a name with a line feed', configMap('a'), { fieldManager: 'a\nb' }, 422, 'printable'],
+    ['nobody', configMapBody('a'), { fieldManager: '' }, 422, 'is required for apply patch'],
+    [
+      'a name that is too long',
+      configMapBody('a'),
+      { fieldManager: 'x'.repeat(129) },
+      422,
+      'Too long',
+    ],
+    ['a name with a line feed', configMapBody('a'), { fieldManager: 'a\nb' }, 422, 'printable'],
     [
       'another kind',
-      { ...configMap('a'), kind: 'Secret' },
+      { ...configMapBody('a'), kind: 'Secret' },
       {},
       400,
       'invalid object type: /v1, Kind=Secret',
     ],
     [
       'another version',
-      { ...configMap('a'), apiVersion: 'v2' },
+      { ...configMapBody('a'), apiVersion: 'v2' },
       {},
       400,
       'invalid object type: /v2, Kind=ConfigMap',
     ],
     ['no kind', {}, {}, 400, 'invalid object type: /, Kind='],
-    ['another name', configMap('b'), {}, 400, 'does not match the name on the URL'],
-    ['no name', { ...configMap('a'), metadata: {} }, {}, 400, 'name must be provided'],
+    ['another name', configMapBody('b'), {}, 400, 'does not match the name on the URL'],
+    ['no name', { ...configMapBody('a'), metadata: {} }, {}, 400, 'name must be provided'],
     [
       'managers of its own',
-      { ...configMap('a'), metadata: { name: 'a', managedFields: [{}] } },
+      { ...configMapBody('a'), metadata: { name: 'a', managedFields: [{}] } },
       {},
       400,
       'must be nil',
     ],
     [
       'a field of another type',
-      configMap('a', { data: { k: 1 } }),
+      configMapBody('a', { data: { k: 1 } }),
       {},
       500,
       '.data.k: expected string',
     ],
     [
       'a field that there is not',
-      configMap('a', { odd: 1 }),
+      configMapBody('a', { odd: 1 }),
       {},
       500,
       '.odd: field not declared in schema',
     ],
     [
       'an item that is there twice',
-      { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/a'] } },
+      { ...configMapBody('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/a'] } },
       {},
       500,
       'duplicate entries',
@@ -317,13 +345,13 @@ describe('apply', () => {
     ['half a body', '{"a"', {}, 400, 'error decoding YAML'],
     [
       'a uid of nothing',
-      { ...configMap('a'), metadata: { name: 'a', uid: 'x' } },
+      { ...configMapBody('a'), metadata: { name: 'a', uid: 'x' } },
       {},
       409,
       'uid mismatch',
     ],
   ])('of %s is refused and creates nothing', async ([, body, query, status, message]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const answer = await apply(api, `${CONFIG_MAPS}/a`, 'one', body, query);
     expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } });
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
@@ -332,10 +360,10 @@ describe('apply', () => {
 
 describe('owners', () => {
   test('are who changes a field, by the name they give or that of their user agent', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const named = {
       query: { fieldManager: 'maker' },
-      body: configMap('a', { data: { k: '1', m: '1' } }),
+      body: configMapBody('a', { data: { k: '1', m: '1' } }),
     };
     await api.send('POST', CONFIG_MAPS, named);
     const agent = {
@@ -353,15 +381,15 @@ describe('owners', () => {
   // `[]` took all owners away from custom objects too, where a real server reads it as if nothing
   // had been sent.
   test('stay with a custom resource that is sent without any, and go by one that is empty', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const sent = async (path: string, managedFields: object[]): Promise<string[]> => {
       const { body } = await api.patch(path, {
         metadata: { managedFields, labels: { a: String(managedFields.length) } },
       });
       return managers(body).map(({ manager }) => manager);
     };
-    await apply(api, `${WIDGETS}/a`, 'one', widget('a', { spec: { k: '1' } }));
-    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    await apply(api, `${WIDGETS}/a`, 'one', widgetBody('a', { spec: { k: '1' } }));
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '1' } }));
     expect(await sent(`${WIDGETS}/a`, [])).toEqual(['one', 'unknown']);
     expect(await sent(`${CONFIG_MAPS}/a`, [])).toEqual([]);
     expect(await sent(`${WIDGETS}/a`, [{}])).toEqual([]);
@@ -369,10 +397,10 @@ describe('owners', () => {
 
   test('have the time of their own last change', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     let first = 0;
     /** Seconds after the first write, one write each second. */
-    const times = ({ body }: { body: Body }) => {
+    const times = ({ body }: { body: ApiObject }) => {
       clock.step(1000);
       const of = (time = '') => Date.parse(time) / 1000;
       first ||= of(managers(body)[0]?.time);
@@ -383,7 +411,7 @@ describe('owners', () => {
     const written = async (method: string, path: string, manager: string, data: object) =>
       times(
         await api.send(method, path, {
-          body: configMap('a', { data }),
+          body: configMapBody('a', { data }),
           query: { fieldManager: manager },
         }),
       );
@@ -400,12 +428,12 @@ describe('owners', () => {
 
   test('who apply have the time of their own last change too', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const times: Record<string, string | undefined>[] = [];
     const send = async (manager: string, data: object, query = {}) => {
       clock.step(1000);
       const path = `${CONFIG_MAPS}/a`;
-      const { body } = await apply(api, path, manager, configMap('a', { data }), query);
+      const { body } = await apply(api, path, manager, configMapBody('a', { data }), query);
       times.push(Object.fromEntries(managers(body).map(({ manager, time }) => [manager, time])));
       return body;
     };
@@ -423,9 +451,9 @@ describe('owners', () => {
   });
 
   test('are not changed through a subresource', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const path = `${WIDGETS}/a`;
-    await apply(api, path, 'one', widget('a', { spec: { size: 1 } }));
+    await apply(api, path, 'one', widgetBody('a', { spec: { size: 1 } }));
     const odd = { manager: 'odd', operation: 'Apply', apiVersion: 'example.com/v1' };
     const fields = { fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } };
     for (const managedFields of [[{ ...odd, ...fields }], [], [{}]]) {
@@ -440,17 +468,17 @@ describe('owners', () => {
   });
 
   test('of a field that is gone are none', async () => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: '1' } }));
     const { body } = await api.patch(`${CONFIG_MAPS}/a`, { data: null });
     expect(managers(body)).toEqual([]);
   });
 
   test('that wrote long ago are gathered when there are more than ten', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
-    await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
-    let last: Body | undefined;
+    const { api } = await startApi({ clock });
+    await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: '1' } }));
+    let last: ApiObject | undefined;
     for (let at = 0; at < 13; at++) {
       clock.step(1000);
       const send = {
@@ -460,10 +488,10 @@ describe('owners', () => {
       };
       last = (await api.send('PATCH', `${CONFIG_MAPS}/a`, send)).body;
     }
-    const names = managers(last as Body).map(({ manager }) => manager);
+    const names = managers(last as ApiObject).map(({ manager }) => manager);
     expect(names).toHaveLength(10);
     expect(names[0]).toBe('ancient-changes');
-    expect(owned(last as Body)['ancient-changes']).toEqual({
+    expect(owned(last as ApiObject)['ancient-changes']).toEqual({
       'f:data': { '.': {}, 'f:k': {}, 'f:k0': {}, 'f:k1': {}, 'f:k2': {}, 'f:k3': {} },
     });
   });
@@ -535,7 +563,7 @@ describe('a strategic merge patch', () => {
       { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
     ],
   ])('%s', async ([, spec, expected]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = {
       containers: [
         { name: 'a', image: 'i', env: env('x', 'y') },
@@ -555,7 +583,7 @@ describe('a strategic merge patch', () => {
 
   // It was gone altogether, whatever Go has for it: a pointer stays, and an empty map is left out.
   test('leaves what is empty of what it deletes', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(
       TEMPLATES,
       pod({ ...POD_SPEC, nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }),
@@ -572,7 +600,7 @@ describe('a strategic merge patch', () => {
 
   // It was a TypeError of the server's own, told as 500 and on the console.
   test('refuses a null in a list of objects, saying so', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(TEMPLATES, pod({ containers: [{ name: 'a', image: 'i' }] }));
     const { status, body } = await api.patch(
       `${TEMPLATES}/a`,
@@ -586,9 +614,9 @@ describe('a strategic merge patch', () => {
   });
 
   test('deletes from a list of names', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CONFIG_MAPS, {
-      ...configMap('a'),
+      ...configMapBody('a'),
       metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/b'] },
     });
     const metadata = { '$deleteFromPrimitiveList/finalizers': ['e.x/a'] };

@@ -4,12 +4,12 @@
  * first one here; a port beyond 32 bits was a 422 here, and a 400 there.
  */
 import { expect, test } from 'vitest';
-import { start } from '../helpers/server/requests.ts';
+import { startApi } from '../helpers/server/requests.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 test('members that stand twice are merged into what was read before', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const body =
     '{"metadata":{"name":"a","labels":{"a":"1","c":"x"},"labels":{"b":"2","c":"y"},"labels":{}},' +
     '"data":{"k":"1"},"data":null}';
@@ -23,7 +23,7 @@ test('members that stand twice are merged into what was read before', async () =
 });
 
 test('items of a list that stands twice are merged by their places', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const body =
     '{"metadata":{"name":"a"},"spec":{"containers":[{"name":"x","image":"i"},{"name":"gone","image":"i"}],' +
     '"containers":[{"args":["1"]}]}}';
@@ -34,7 +34,7 @@ test('items of a list that stands twice are merged by their places', async () =>
 });
 
 test('of a custom object the last member counts', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const body =
     '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"a":1},"spec":{"b":2}}';
   const path = '/apis/example.com/v1/namespaces/default/widgets';
@@ -50,14 +50,14 @@ test.for<[what: string, targetPort: unknown, status: number]>([
   ['no port', 65_536, 422],
   ['a name', 'web', 201],
 ])('a port that is %s', async ([, targetPort, status]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const body = { metadata: { name: 'a' }, spec: { ports: [{ port: 80, targetPort }] } };
   const path = '/api/v1/namespaces/default/services';
   expect((await api.send('POST', path, { body })).status).toBe(status);
 });
 
 test('bytes are base64, or numbers', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const make = (k: unknown) =>
     api.send('POST', '/api/v1/namespaces/default/secrets', {
       body: { metadata: { generateName: 's-' }, data: { k } },

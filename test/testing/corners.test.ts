@@ -6,11 +6,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   APPLY_PATCH,
-  type Body,
-  type Client,
+  type ApiObject,
+  type ApiRequests,
   POD_SPEC,
   STRATEGIC,
-  start,
+  startApi,
   WORKLOAD,
 } from '../helpers/server/requests.ts';
 
@@ -20,9 +20,9 @@ const of = (apiVersion: string, kind: string, more: object): object => ({
   ...{ apiVersion, kind, metadata },
   ...more,
 });
-const causes = ({ details }: Body): (string | undefined)[] =>
+const causes = ({ details }: ApiObject): (string | undefined)[] =>
   (details.causes ?? []).map(({ reason, field }) => `${reason} ${field}`);
-const managers = (body: Body): string[] =>
+const managers = (body: ApiObject): string[] =>
   (body.metadata as unknown as { managedFields: { manager: string }[] }).managedFields.map(
     ({ manager }) => manager,
   );
@@ -45,7 +45,7 @@ describe('images', () => {
     ['a'.repeat(300), 'IfNotPresent'],
     ['a'.repeat(64), 'IfNotPresent'],
   ] as const)('%s is pulled: %s', async ([image, policy]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const spec = { containers: [{ name: 'c', image }] };
     const pod = await api.make(`/api/v1/${IN}/pods`, of('v1', 'Pod', { spec }));
     expect(pod.spec.containers).toMatchObject([{ imagePullPolicy: policy }]);
@@ -58,11 +58,11 @@ describe('integers that are too large for their field', () => {
     of('networking.k8s.io/v1', 'NetworkPolicy', {
       spec: { podSelector: {}, ingress: [{ ports: [{ protocol: 'TCP', port: 80, endPort }] }] },
     });
-  const apply = (api: Client, body: object) =>
+  const apply = (api: ApiRequests, body: object) =>
     api.send('PATCH', `${POLICIES}/a`, { query: { fieldManager: 'm' }, body, type: APPLY_PATCH });
 
   test('are cut to their bits where they are applied, and then validated', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const { status, body } = await apply(api, policy(2 ** 31));
     expect([status, causes(body)[0]]).toEqual([
       422,
@@ -73,7 +73,7 @@ describe('integers that are too large for their field', () => {
   });
 
   test('are cut by a strategic patch, and refused by the other patches and in a body', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const path = `/apis/apps/v1/${IN}/deployments`;
     await api.make(path, of('apps/v1', 'Deployment', { spec: { ...WORKLOAD, replicas: 1 } }));
     const patch = { spec: { replicas: 2 ** 32 + 3 } };
@@ -88,7 +88,7 @@ describe('integers that are too large for their field', () => {
 });
 
 test('anything may be applied to a port by name or number, until it is read', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const service = (targetPort: unknown): object =>
     of('v1', 'Service', { spec: { ports: [{ port: 80, targetPort }] } });
   await api.make(`/api/v1/${IN}/services`, service('http'));
@@ -103,7 +103,7 @@ test('anything may be applied to a port by name or number, until it is read', as
 });
 
 test('a scalar alone may be applied to a quantity', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const quota = (cpu: unknown): object => of('v1', 'ResourceQuota', { spec: { hard: { cpu } } });
   await api.make(`/api/v1/${IN}/resourcequotas`, quota('1'));
   const { status } = await api.send('PATCH', `/api/v1/${IN}/resourcequotas/a`, {
@@ -113,7 +113,7 @@ test('a scalar alone may be applied to a quantity', async () => {
 });
 
 test('rules of an autoscaler without policies are refused, and those that name none are filled', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/apis/autoscaling/v2/${IN}/horizontalpodautoscalers`;
   const autoscaler = (scaleDown: object): object =>
     of('autoscaling/v2', 'HorizontalPodAutoscaler', {
@@ -133,7 +133,7 @@ test('rules of an autoscaler without policies are refused, and those that name n
 });
 
 test('a PriorityClass stays in its first generation', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = '/apis/scheduling.k8s.io/v1/priorityclasses';
   const made = await api.make(path, of('scheduling.k8s.io/v1', 'PriorityClass', { value: 1 }));
   const { body } = await api.patch(`${path}/a`, { description: 'd' });
@@ -142,7 +142,7 @@ test('a PriorityClass stays in its first generation', async () => {
 });
 
 test('who updates a DaemonSet without its template generation comes to own that', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/apis/apps/v1/${IN}/daemonsets`;
   const object = of('apps/v1', 'DaemonSet', { spec: WORKLOAD });
   const made = await api.send('POST', path, { body: object, query: { fieldManager: 'one' } });
@@ -158,7 +158,7 @@ test('who updates a DaemonSet without its template generation comes to own that'
 });
 
 test('a Job without labels of its own has those of its Pods, unless its name is made up', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const labelsOf = async (own: object, labels: object): Promise<string[]> => {
     const template = { metadata: { labels }, spec: { ...POD_SPEC, restartPolicy: 'Never' } };
     const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: own, spec: { template } };
@@ -179,7 +179,7 @@ test.for([
 ] as const)(
   'the beginning of a made-up name is no name of a %s',
   async ([kind, apiVersion, plural]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const schema = { openAPIV3Schema: { type: 'object' } };
     const spec =
       kind === 'APIService'
@@ -202,7 +202,7 @@ test.for([
 );
 
 test('a dry run gives a Service without a name no address, and tells what else is wrong', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/api/v1/${IN}/services`;
   const wrong = async (query: Record<string, string>) =>
     causes((await api.send('POST', path, { body: '{}', query })).body);
@@ -214,7 +214,7 @@ test('a dry run gives a Service without a name no address, and tells what else i
 });
 
 test('a dry run of an update answers with the link that it was sent with', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/api/v1/${IN}/configmaps`;
   await api.make(path, of('v1', 'ConfigMap', {}));
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', selfLink: '/x' } };
@@ -224,7 +224,7 @@ test('a dry run of an update answers with the link that it was sent with', async
 });
 
 test('an update of a ReplicationController warns of the template that it had', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/api/v1/${IN}/replicationcontrollers`;
   const controller = (spec: object): object =>
     of('v1', 'ReplicationController', {
@@ -247,7 +247,7 @@ test.for([
 ] as const)(
   'an update of %s tells of its metadata as often as a real server',
   async ([plural, apiVersion, kind, namespaced, labels, finalizers]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const path = `/apis/${apiVersion}/${namespaced ? `${IN}/` : ''}${plural}`;
     const more = {
       Lease: {},
@@ -298,8 +298,8 @@ describe('custom objects', () => {
   };
   const bar = (spec: object): object => of('example.com/v1', 'Bar', { spec });
   const resource = (more: object): object => ({ apiVersion: 'v1', kind: 'X', ...more });
-  const startWithBars = async (): Promise<Client> => {
-    const { api } = await start();
+  const startWithBars = async (): Promise<ApiRequests> => {
+    const { api } = await startApi();
     await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
     return api;
   };
@@ -335,7 +335,7 @@ describe('custom objects', () => {
 });
 
 test('no more than a hundred unknown fields of a built-in kind are told', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x${at}`, 1]));
   const { header } = await api.send('POST', `/api/v1/${IN}/configmaps`, {
     body: of('v1', 'ConfigMap', many),
@@ -365,7 +365,7 @@ describe('the node affinity of a PersistentVolume', () => {
     ['no other', 'topology.kubernetes.io/region', ['a'], ['FieldValueInvalid nodeAffinity']],
     ['its values stay', 'topology.kubernetes.io/zone', ['b'], ['FieldValueInvalid nodeAffinity']],
   ] as const)('%s', async ([, key, values, expected]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make('/api/v1/persistentvolumes', volume(BETA));
     const answer = await api.send('PUT', '/api/v1/persistentvolumes/a', {
       body: volume(key, [...values]),
@@ -375,7 +375,7 @@ describe('the node affinity of a PersistentVolume', () => {
 
   // Go's map answers the empty string for a label that is not in it.
   test('an empty key is wrong as a key alone', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make('/api/v1/persistentvolumes', volume('zone'));
     const answer = await api.send('PUT', '/api/v1/persistentvolumes/a', { body: volume('') });
     expect(new Set(causes(answer.body))).toEqual(new Set([`FieldValueInvalid ${KEY}`]));
@@ -391,7 +391,7 @@ test.for([
     { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
   ],
 ])('the update strategy %j of a StatefulSet becomes %j', async ([updateStrategy, expected]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const spec = { ...WORKLOAD, serviceName: 'a', updateStrategy };
   const made = await api.make(
     `/apis/apps/v1/${IN}/statefulsets`,
@@ -401,7 +401,7 @@ test.for([
 });
 
 test('an APIService whose name is none is told that alone, not also which name it must have', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const spec = { group: 'example.com', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 };
   const named = async (name: string): Promise<unknown> => {
     const body = { ...of('apiregistration.k8s.io/v1', 'APIService', { spec }), metadata: { name } };
@@ -414,7 +414,7 @@ test('an APIService whose name is none is told that alone, not also which name i
 
 // Go reads it by a method of its own, which tells of no member that stands twice.
 test('what any JSON may be is not searched for members that stand twice', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const warningOf = async (name: string, more: string): Promise<unknown> => {
     const body = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"${name}"},${more}}`;
     const answer = await api.send('POST', `/apis/apps/v1/${IN}/controllerrevisions`, { body });
@@ -427,8 +427,8 @@ test('what any JSON may be is not searched for members that stand twice', async 
 
 // The real server keeps no cache of Events, and so nothing to wait for.
 test('a version of Events that is not there yet is no reason to come again', async () => {
-  const { api } = await start();
-  const list = (plural: string): Promise<{ body: Body }> =>
+  const { api } = await startApi();
+  const list = (plural: string): Promise<{ body: ApiObject }> =>
     api.send('GET', `/api/v1/${IN}/${plural}`, { query: { resourceVersion: '999999999' } });
   expect((await list('events')).body).toMatchObject({
     code: 504,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../helpers/server/requests.ts';
+import { startApi } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -40,7 +40,7 @@ describe('a definition', () => {
   // It was established in the answer to its creation, so that no test met a client that does not
   // wait for that.
   test('is accepted, then established, in updates that a watch shows', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const watch = await api.watch(CRDS, { resourceVersion: '1' });
     const made = await api.make(CRDS, definition(ofSpec({})));
     expect(made).toMatchObject({
@@ -63,7 +63,7 @@ describe('a definition', () => {
   });
 
   test('whose names are taken waits until they are free', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(ofSpec({})));
     const other = definition(ofSpec({}), { spec: { names: { plural: 'others', kind: 'Site' } } });
     await api.make(CRDS, { ...other, metadata: { name: 'others.example.com' } });
@@ -83,7 +83,7 @@ describe('a definition', () => {
 
   // Objects with finalizers went with their definition, and a controller never had its turn.
   test('that is deleted waits for the finalizers of its objects', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(ofSpec({})));
     const made = await api.make(SITES, site({}, { finalizers: ['example.com/f'] }));
     const watch = await api.watch(SITES, { resourceVersion: made.metadata.resourceVersion });
@@ -215,7 +215,7 @@ describe('a definition', () => {
       ['spec.preserveUnknownFields'],
     ],
   ])('is refused for %s', async ([, body, fields]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const answer = await api.send('POST', CRDS, { body });
     const found = answer.body.details?.causes?.map((cause) => cause.field);
     expect([answer.status, found]).toEqual([422, fields]);
@@ -229,13 +229,13 @@ describe('a definition', () => {
     ['additionalProperties', true, 201],
     ['additionalItems', [], 400],
   ] as const)('whose schema has %s: %j answers %s', async ([name, value, status]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const body = definition(ofSpec({ labels: { type: 'object', [name]: value } }));
     expect((await api.send('POST', CRDS, { body })).status).toBe(status);
   });
 
   test('keeps what cannot change', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(ofSpec({})));
     const causes = async (spec: object) =>
       (await api.patch(SITE, { spec })).body.details?.causes?.map(({ field }) => field);
@@ -246,7 +246,7 @@ describe('a definition', () => {
   });
 
   test('loses what a schema does not have, and is warned of formats that nobody knows', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const body = definition(ofSpec({ p: { ...string, format: 'odd', patern: 'x' } }));
     const { header, body: made } = await api.send('POST', CRDS, { body });
     expect(header('warning')).toContain('unrecognized format');
@@ -293,7 +293,7 @@ describe('a custom object', () => {
     ['all of several', { ...string, allOf: [{ minLength: 3 }] }, 'b', ['spec.p', '<nil>']],
     ['length before pattern', { ...string, maxLength: 1, pattern: '^a$' }, 'bb', ['spec.p']],
   ])('is judged for %s', async ([, schema, value, wanted]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(ofSpec({ p: schema })));
     const { status, body } = await api.send('POST', SITES, { body: site({ p: value }) });
     const fields = body.details?.causes?.map((cause) => cause.field);
@@ -303,7 +303,7 @@ describe('a custom object', () => {
 
   // A new object had no status where its schema has a default for it.
   test('has the default of its status, whatever its creator gives', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const status = { type: 'object', default: { phase: 'New' }, properties: { phase: string } };
     const schema = { type: 'object', properties: { status } };
     await api.make(CRDS, definition(schema, { version: { subresources: { status: {} } } }));

@@ -4,7 +4,12 @@
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, POD_SPEC, start } from '../helpers/server/requests.ts';
+import {
+  type ApiObject,
+  type ApiRequests,
+  POD_SPEC,
+  startApi,
+} from '../helpers/server/requests.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const START = Date.parse('2026-01-02T03:04:05Z');
@@ -12,9 +17,9 @@ const START = Date.parse('2026-01-02T03:04:05Z');
 async function withPod(
   spec: object = {},
   more: object = {},
-): Promise<{ api: Client; clock: FakeClock; pod: Body }> {
+): Promise<{ api: ApiRequests; clock: FakeClock; pod: ApiObject }> {
   const clock = new FakeClock();
-  const { api } = await start({ clock, startTime: START });
+  const { api } = await startApi({ clock, startTime: START });
   const body = { metadata: { name: 'a', ...more }, spec: { ...POD_SPEC, nodeName: 'n', ...spec } };
   return { api, clock, pod: await api.make(PODS, body) };
 }
@@ -146,7 +151,7 @@ describe('a Pod on a node', () => {
 });
 
 test('an Event is gone at once, whatever policy is asked for', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const events = '/api/v1/namespaces/default/events';
   for (const propagationPolicy of ['Orphan', 'Foreground']) {
     const involvedObject = { namespace: 'default' };

@@ -3,7 +3,7 @@
  * installed here without a word, and in a cluster refused.
  */
 import { expect, test } from 'vitest';
-import { start } from '../helpers/server/requests.ts';
+import { startApi } from '../helpers/server/requests.ts';
 
 const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
 const policy = (spec: object): object => ({
@@ -57,14 +57,14 @@ test.for<[what: string, spec: object, field: string | undefined]>([
     'spec.auditAnnotations[0].valueExpression',
   ],
 ])('a policy with %s', async ([, spec, field]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const { status, body } = await api.send('POST', POLICIES, { body: policy(spec) });
   expect(status).toBe(field === undefined ? 201 : 422);
   expect(body.details?.causes?.map((cause) => cause.field)).toEqual(field && [field]);
 });
 
 test('a device is selected by what it has', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const make = (expression: string) =>
     api.send('POST', '/apis/resource.k8s.io/v1/deviceclasses', {
       body: { metadata: { name: 'a' }, spec: { selectors: [{ cel: { expression } }] } },

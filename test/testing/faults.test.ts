@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import {
   brief,
   CONFIG_MAPS,
-  configMap,
-  start,
+  configMapBody,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 /** What became of a request that does not get its answer. */
@@ -17,10 +17,10 @@ const failure = async (answer: Promise<unknown>): Promise<unknown> =>
   );
 
 test('status answers with a Status, its reason and Retry-After, as often as it is told to', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'status', status: 429, retryAfter: 6_001, times: 2 });
   for (let at = 0; at < 2; at++) {
-    const answer = await api.send('POST', CONFIG_MAPS, { body: configMap('a') });
+    const answer = await api.send('POST', CONFIG_MAPS, { body: configMapBody('a') });
     expect(answer).toMatchObject({
       status: 429,
       body: {
@@ -39,8 +39,8 @@ test('status answers with a Status, its reason and Retry-After, as often as it i
 });
 
 test('a fault hits its verb and its path only, and nothing once it is taken back', async () => {
-  const { api, server } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
+  const { api, server } = await startApi();
+  await api.make(CONFIG_MAPS, configMapBody('a'));
   const takeBack = server.inject({ do: 'status', status: 500, verb: 'get', path: '/configmaps/a' });
   expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(500);
   expect((await api.get(`${CONFIG_MAPS}/b`)).status).toBe(404);
@@ -62,14 +62,14 @@ test.for<[verb: NonNullable<Fault['verb']>, method: string, path: string]>([
   ['delete', 'DELETE', `${WIDGETS}/a`],
   ['delete', 'DELETE', WIDGETS],
 ])('the verb %s is %s %s', async ([verb, method, path]) => {
-  const { server } = await start();
+  const { server } = await startApi();
   server.inject({ do: 'status', status: 503, verb });
   expect((await fetch(server.url + path, { method })).status).toBe(503);
   expect((await fetch(`${server.url}/version`)).status).toBe(200);
 });
 
 test('faults are met in the order in which they were injected, one at a time', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'status', status: 500, times: 1 });
   server.inject({ do: 'status', status: 503, times: 1 });
   const statuses = [];
@@ -78,9 +78,9 @@ test('faults are met in the order in which they were injected, one at a time', a
 });
 
 test('reset ends the connection with a reset, and the request was not carried out', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'reset', verb: 'create', times: 1 });
-  expect(await failure(api.send('POST', CONFIG_MAPS, { body: configMap('a') }))).toMatchObject({
+  expect(await failure(api.send('POST', CONFIG_MAPS, { body: configMapBody('a') }))).toMatchObject({
     code: 'TRANSPORT',
     kind: 'reset',
   });
@@ -99,8 +99,8 @@ test.for([
 ] as const)(
   'each reset of a %s is met over a connection that was used before',
   async ([verb, path]) => {
-    const { api, server } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    const { api, server } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     server.inject({ do: 'delay', ms: 1, times: 1 });
     server.inject({ do: 'reset', verb, times: 2 });
     const reset = { code: 'TRANSPORT', kind: 'reset' };
@@ -111,7 +111,7 @@ test.for([
 );
 
 test('a request that was about to be reset, and was not, ends with its transport', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'delay', ms: 1, times: 1 });
   const takeBack = server.inject({ do: 'reset', verb: 'watch' });
   const transport = server.transport();
@@ -130,7 +130,7 @@ test('a request that was about to be reset, and was not, ends with its transport
 
 describe('refuse', () => {
   test('without a filter closes the port, cuts what is open, and opens it again when taken back', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     const watch = await api.watch(CONFIG_MAPS);
     const takeBack = server.inject({ do: 'refuse' });
     expect((await watch.rest()).error).toMatchObject({ kind: 'reset' });
@@ -140,12 +140,12 @@ describe('refuse', () => {
     takeBack();
     expect(await failure(fetch(server.url))).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
     second();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
   test('with a filter refuses the requests of transport() and resets those of others', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     server.inject({ do: 'refuse', verb: 'list', times: 2 });
     expect((await api.get('/version')).status).toBe(200);
     expect(await failure(api.get(CONFIG_MAPS))).toMatchObject({
@@ -167,7 +167,7 @@ describe('refuse', () => {
 
 describe('stall', () => {
   test('never answers, until the client or the server cuts the connection', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     server.inject({ do: 'stall', verb: 'get', times: 2 });
     let settled = 0;
     const abort = new AbortController();
@@ -185,7 +185,7 @@ describe('stall', () => {
 
   test('gives a watch its headers and then silence, bookmarks and end included', async () => {
     const clock = new FakeClock();
-    const { api, server } = await start({ clock });
+    const { api, server } = await startApi({ clock });
     server.inject({ do: 'stall', verb: 'watch', times: 1 });
     const stalled = await api.watch(CONFIG_MAPS, {
       allowWatchBookmarks: 'true',
@@ -193,7 +193,7 @@ describe('stall', () => {
     });
     const healthy = await api.watch(CONFIG_MAPS);
     expect(stalled.status).toBe(200);
-    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     expect((await healthy.take(1)).map(brief)).toEqual(['ADDED a']);
     clock.step(301_000);
     server.dropConnections();
@@ -203,8 +203,8 @@ describe('stall', () => {
 
 describe('drop', () => {
   test.for([0, 1, 100, 250])('cuts an answer after %i bytes of its body', async (afterBytes) => {
-    const { api, server } = await start();
-    await api.make(CONFIG_MAPS, configMap('a', { data: { k: 'v'.repeat(1000) } }));
+    const { api, server } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: 'v'.repeat(1000) } }));
     server.inject({ do: 'drop', afterBytes, times: 1 });
     const response = await server.transport().request({ method: 'GET', path: `${CONFIG_MAPS}/a` });
     expect(response.status).toBe(200);
@@ -217,18 +217,20 @@ describe('drop', () => {
   });
 
   test('carries the request out: the answer is lost, the write is not', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     server.inject({ do: 'drop', verb: 'create', afterBytes: 0, times: 1 });
-    expect(await failure(api.send('POST', CONFIG_MAPS, { body: configMap('a') }))).toMatchObject({
+    expect(
+      await failure(api.send('POST', CONFIG_MAPS, { body: configMapBody('a') })),
+    ).toMatchObject({
       kind: 'reset',
     });
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
   });
 
   test('cuts a watch in the middle of an event', async () => {
-    const { api, server } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
-    await api.make(CONFIG_MAPS, configMap('b'));
+    const { api, server } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
+    await api.make(CONFIG_MAPS, configMapBody('b'));
     const first =
       JSON.stringify({ type: 'ADDED', object: (await api.get(`${CONFIG_MAPS}/a`)).body }).length +
       1;
@@ -242,7 +244,7 @@ describe('drop', () => {
 
 test('delay answers after the time, followed by the next fault that matches', async () => {
   const clock = new FakeClock();
-  const { api, server } = await start({ clock });
+  const { api, server } = await startApi({ clock });
   server.inject({ do: 'delay', ms: 5_000, times: 1 });
   server.inject({ do: 'status', status: 503, times: 1 });
   let answered = false;
@@ -265,18 +267,18 @@ test('delay answers after the time, followed by the next fault that matches', as
 });
 
 test('garbage sends its bytes as a body that ends cleanly', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'garbage', verb: 'list', bytes: '<html>', times: 1 });
   const response = await fetch(server.url + CONFIG_MAPS);
   expect([response.status, await response.text()]).toEqual([200, '<html>']);
-  const bytes = `${JSON.stringify({ type: 'ADDED', object: widget('made-up') })}\n{"type":"MOD`;
+  const bytes = `${JSON.stringify({ type: 'ADDED', object: widgetBody('made-up') })}\n{"type":"MOD`;
   server.inject({ do: 'garbage', verb: 'watch', bytes });
   expect((await (await api.watch(WIDGETS)).rest()).events.map(brief)).toEqual(['ADDED made-up']);
 });
 
 test('dropConnections cuts every connection, and the next request finds a server that forgot nothing', async () => {
-  const { api, server } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
+  const { api, server } = await startApi();
+  await api.make(CONFIG_MAPS, configMapBody('a'));
   const watches = [await api.watch(CONFIG_MAPS), await api.watch(WIDGETS)];
   server.dropConnections();
   for (const watch of watches) expect((await watch.rest()).error).toMatchObject({ kind: 'reset' });
@@ -284,7 +286,7 @@ test('dropConnections cuts every connection, and the next request finds a server
 });
 
 test('faults that have not hit as often as they were to are told', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   server.inject({ do: 'status', status: 500 });
   const takeBack = server.inject({ do: 'reset', verb: 'watch', times: 1 });
   server.inject({ do: 'status', status: 503, verb: 'list', times: 2 });
@@ -329,7 +331,7 @@ test.for<[fault: object, message: RegExp]>([
   ],
   [{ do: 'replay' }, /"fault.lastEvents" expected an integer >= 1, got undefined/],
 ])('the fault %o is refused', async ([fault, message]) => {
-  const { server } = await start();
+  const { server } = await startApi();
   expect(() => server.inject(fault as Fault)).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) }),
   );

@@ -4,7 +4,7 @@
  * tests had never seen.
  */
 import { describe, expect, test } from 'vitest';
-import { start } from '../helpers/server/requests.ts';
+import { startApi } from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const container = { name: 'c', image: 'i' };
@@ -152,13 +152,13 @@ const rows: [what: string, path: string, body: object, want: object][] = [
 
 describe('defaults of built-in kinds', () => {
   test.for(rows)('%s', async ([, path, body, want]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = await api.make(path, { metadata: { name: 'a' }, ...body });
     expect(made).toMatchObject(want);
   });
 
   test('are filled in again where a patch takes them away', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const path = `/apis/apps/v1/${IN}/deployments`;
     await api.make(path, { metadata: { name: 'a' }, spec: { selector, template } });
     const { body } = await api.patch(

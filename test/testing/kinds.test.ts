@@ -7,16 +7,16 @@ import {
   APPLY_PATCH,
   brief,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   POD_SPEC,
-  start,
+  startApi,
   WORKLOAD,
 } from '../helpers/server/requests.ts';
 
 test('annotations above 256 KiB in all are refused', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const annotations = { a: 'x'.repeat(256 * 1024 - 1) };
-  await api.make(CONFIG_MAPS, configMap('a', { metadata: { name: 'a', annotations } }));
+  await api.make(CONFIG_MAPS, configMapBody('a', { metadata: { name: 'a', annotations } }));
   const { status, body } = await api.patch(`${CONFIG_MAPS}/a`, {
     metadata: { annotations: { b: '' } },
   });
@@ -35,7 +35,7 @@ test.for([
 ] as const)(
   'of %s also some of the metadata is a generation',
   async ([kind, path, generations]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const fields = kind === 'endpointslices' ? { addressType: 'IPv4' } : { spec: WORKLOAD };
     const seen = [
       (await api.make(path, { metadata: { name: 'a' }, ...fields })).metadata.generation,
@@ -52,7 +52,7 @@ test.for([
 );
 
 test('the name of a Namespace is a label of it, also one that the server makes', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   for (const given of [{ name: 'a' }, { generateName: 'b-' }]) {
     const { metadata } = await api.make('/api/v1/namespaces', { metadata: given });
     expect(metadata.labels).toEqual({ 'kubernetes.io/metadata.name': metadata.name });
@@ -61,7 +61,7 @@ test('the name of a Namespace is a label of it, also one that the server makes',
 
 // Discovery has said so all along, and the request deleted every namespace.
 test('namespaces are not deleted as a collection', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make('/api/v1/namespaces', { metadata: { name: 'a' } });
   expect((await api.delete('/api/v1/namespaces')).status).toBe(405);
   expect((await api.get('/api/v1/namespaces/a')).status).toBe(200);
@@ -69,7 +69,7 @@ test('namespaces are not deleted as a collection', async () => {
 
 // It was a 400, as if there were a namespace in the path that it does not match.
 test('what has no namespace loses the one it is sent with', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' };
   const made = await api.make(path, { ...role, metadata: { name: 'a', namespace: 'n' } });
@@ -92,7 +92,7 @@ test('what has no namespace loses the one it is sent with', async () => {
 
 // It was gone without ever having a deletionTimestamp, so that no reconciler met a Pod that ends.
 test('a Pod that is deleted is marked first, also by an eviction', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = '/api/v1/namespaces/default/pods';
   const watch = await api.watch(path, { resourceVersion: await api.version(path) });
   for (const name of ['a', 'b']) await api.make(path, { metadata: { name }, spec: POD_SPEC });

@@ -3,7 +3,7 @@
  * none on a kube-apiserver 1.36.3, whose answers these are.
  */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, CONFIG_MAPS, start } from '../helpers/server/requests.ts';
+import { APPLY_PATCH, CONFIG_MAPS, startApi } from '../helpers/server/requests.ts';
 
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 const config = (data: object, more: object = {}): object => ({
@@ -14,7 +14,7 @@ const config = (data: object, more: object = {}): object => ({
 });
 
 async function clientApplied() {
-  const { api } = await start();
+  const { api } = await startApi();
   const data = { a: '1', b: '2' };
   const said = `${JSON.stringify({ ...config(data), metadata: { annotations: {}, name: 'a', namespace: 'default' } })}\n`;
   const body = config(data, { annotations: { [ANNOTATION]: said } });

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import {
-  type Body,
-  type Client,
+  type ApiObject,
+  type ApiRequests,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   MERGE_PATCH,
   POD_SPEC,
-  start,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
-const names = (list: Body): string[] => list.items.map((item) => item.metadata.name);
+const names = (list: ApiObject): string[] => list.items.map((item) => item.metadata.name);
 
-async function fill(api: Client, path: string, count: number): Promise<void> {
+async function fill(api: ApiRequests, path: string, count: number): Promise<void> {
   for (let at = 0; at < count; at++) {
     await api.make(path, {
       apiVersion: 'example.com/v1',
@@ -24,7 +24,7 @@ async function fill(api: Client, path: string, count: number): Promise<void> {
 }
 
 test('a list is ordered by namespace and name, and is at the version of the last write', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   for (const [namespace, name] of [
     ['b', 'z'],
     ['a-b', 'y'],
@@ -33,7 +33,7 @@ test('a list is ordered by namespace and name, and is at the version of the last
     ['b', 'a-c'],
     ['b', 'a'],
   ]) {
-    await api.make(`/api/v1/namespaces/${namespace}/configmaps`, configMap(name!));
+    await api.make(`/api/v1/namespaces/${namespace}/configmaps`, configMapBody(name!));
   }
   const last = await api.make('/api/v1/namespaces/b/secrets', { metadata: { name: 's' } });
   const { body } = await api.get('/api/v1/configmaps');
@@ -45,9 +45,9 @@ test('a list is ordered by namespace and name, and is at the version of the last
 });
 
 test('items of built-in kinds carry no kind, those of custom kinds do, as the real server writes them', async () => {
-  const { api } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
-  await api.make(WIDGETS, widget('a'));
+  const { api } = await startApi();
+  await api.make(CONFIG_MAPS, configMapBody('a'));
+  await api.make(WIDGETS, widgetBody('a'));
   const builtIn = (await api.get(CONFIG_MAPS)).body;
   expect(Object.keys(builtIn)).toEqual(['kind', 'apiVersion', 'metadata', 'items']);
   expect(builtIn.kind).toBe('ConfigMapList');
@@ -59,8 +59,8 @@ test('items of built-in kinds carry no kind, those of custom kinds do, as the re
 });
 
 test('metadata alone can be asked for, singly, in lists and in watches', async () => {
-  const { api } = await start();
-  const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+  const { api } = await startApi();
+  const made = await api.make(WIDGETS, widgetBody('a', { spec: { x: 1 } }));
   const { metadata } = made;
   const as = (what: string): string =>
     `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
@@ -90,13 +90,13 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
 
 // Writes answered with the whole object.
 test('metadata alone answers writes too, and is refused in another form when they are done', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const as = (what: string) => ({ accept: `application/json;as=${what};g=meta.k8s.io;v=v1` });
   const one = as('PartialObjectMetadata');
   const many = as('PartialObjectMetadataList');
   const path = `${WIDGETS}/a`;
   const made = await api.send('POST', WIDGETS, {
-    body: widget('a', { spec: { x: 1 } }),
+    body: widgetBody('a', { spec: { x: 1 } }),
     headers: one,
   });
   const { metadata } = made.body;
@@ -105,7 +105,7 @@ test('metadata alone answers writes too, and is refused in another form when the
     body: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } },
   });
   for (const [method, body] of [
-    ['PUT', { ...widget('a', { spec: { x: 2 } }), metadata }],
+    ['PUT', { ...widgetBody('a', { spec: { x: 2 } }), metadata }],
     ['PATCH', { spec: { x: 3 } }],
   ] as const) {
     const answer = await api.send(method, path, {
@@ -129,7 +129,7 @@ test('metadata alone answers writes too, and is refused in another form when the
 });
 
 test('an empty list of what nobody has created yet has a kind and a version to watch from', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const { status, body } = await api.get('/apis/example.com/v1/policies');
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -141,16 +141,16 @@ test('an empty list of what nobody has created yet has a kind and a version to w
 
 describe('pages', () => {
   test('follow each other, say what remains, and show the state of the first one', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await fill(api, WIDGETS, 7);
     const first = (await api.get(WIDGETS, { limit: '3' })).body;
     expect(names(first)).toEqual(['w0', 'w1', 'w2']);
     expect(first.metadata.remainingItemCount).toBe(4);
     await api.delete(`${WIDGETS}/w3`);
     await api.patch(`${WIDGETS}/w4`, { metadata: { labels: { n: 'changed' } } });
-    await api.make(WIDGETS, widget('w55'));
+    await api.make(WIDGETS, widgetBody('w55'));
     await api.delete(`${WIDGETS}/w6`);
-    await api.make(WIDGETS, widget('w6'));
+    await api.make(WIDGETS, widgetBody('w6'));
     const second = (await api.get(WIDGETS, { limit: '3', continue: first.metadata.continue! }))
       .body;
     expect(names(second)).toEqual(['w3', 'w4', 'w5']);
@@ -164,7 +164,7 @@ describe('pages', () => {
   });
 
   test('hold what the selectors choose, and then do not say what remains', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await fill(api, WIDGETS, 6);
     const query = { limit: '2', labelSelector: 'n notin (0,3)' };
     const first = (await api.get(WIDGETS, query)).body;
@@ -176,7 +176,7 @@ describe('pages', () => {
   });
 
   test('may be followed by an empty one when nothing of what remains matches', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await fill(api, WIDGETS, 3);
     const query = { limit: '1', labelSelector: 'n=1' };
     const first = (await api.get(WIDGETS, query)).body;
@@ -186,7 +186,7 @@ describe('pages', () => {
   });
 
   test('whose version is out of the history get 410 and a token to go on with, inconsistently', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     await fill(api, WIDGETS, 4);
     const first = (await api.get(WIDGETS, { limit: '2' })).body;
     server.expireHistory();
@@ -195,7 +195,7 @@ describe('pages', () => {
     expect(expired.body.message).toMatch(
       /^The provided continue parameter is too old to display a consistent list/,
     );
-    await api.make(WIDGETS, widget('w22'));
+    await api.make(WIDGETS, widgetBody('w22'));
     const rest = (await api.get(WIDGETS, { limit: '2', continue: expired.body.metadata.continue! }))
       .body;
     expect(names(rest)).toEqual(['w2', 'w22']);
@@ -205,7 +205,7 @@ describe('pages', () => {
   });
 
   test('expire when as many events as the history holds have happened', async () => {
-    const { api } = await start({ historySize: 3 });
+    const { api } = await startApi({ historySize: 3 });
     await fill(api, WIDGETS, 4);
     const first = (await api.get(WIDGETS, { limit: '2' })).body;
     const next = { limit: '1', continue: first.metadata.continue! };
@@ -229,7 +229,7 @@ describe('pages', () => {
       },
     ],
   ] as const)('with a token that is %s are a bad request', async ([, query]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await fill(api, WIDGETS, 2);
     expect(await api.get(WIDGETS, query)).toMatchObject({
       status: 400,
@@ -240,11 +240,11 @@ describe('pages', () => {
 
 describe('a list at a version', () => {
   test('of 0 is the present without pages, of another one not older, exact with a limit or on request', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await fill(api, WIDGETS, 2);
     const at = await api.version(WIDGETS);
     await fill(api, '/apis/example.com/v1/namespaces/other/widgets', 1);
-    await api.make(WIDGETS, widget('w2'));
+    await api.make(WIDGETS, widgetBody('w2'));
     expect(names((await api.get(WIDGETS, { resourceVersion: '0', limit: '1' })).body)).toEqual([
       'w0',
       'w1',
@@ -263,7 +263,7 @@ describe('a list at a version', () => {
   });
 
   test('that does not exist yet is a 504 that says when to come back', async () => {
-    const { api } = await start({ freshnessTimeout: 0 });
+    const { api } = await startApi({ freshnessTimeout: 0 });
     const answer = await api.get(WIDGETS, { resourceVersion: '1000' });
     expect(answer).toMatchObject({
       status: 504,
@@ -274,7 +274,7 @@ describe('a list at a version', () => {
   });
 
   test('that is out of the history is a 410 when it is asked for exactly', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     await fill(api, WIDGETS, 1);
     const resourceVersion = await api.version(WIDGETS);
     server.expireHistory();
@@ -293,7 +293,7 @@ describe('a list at a version', () => {
     { resourceVersionMatch: 'Exact' },
     { resourceVersion: '1', resourceVersionMatch: 'Newest' },
   ])('or with options %o is refused', async (query) => {
-    const { api } = await start();
+    const { api } = await startApi();
     expect(
       (await api.get(WIDGETS, query as unknown as Record<string, string>)).body.reason,
     ).toMatch(/^(BadRequest|Invalid)$/);
@@ -320,7 +320,7 @@ describe('a label selector', () => {
     ['example.com/n<2,example.com/n>0', ['a']],
     ['in in (notin)', ['d']],
   ])('%j chooses %o', async ([labelSelector, chosen]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const labels: Record<string, object> = {
       a: { app: 'x', tier: 'web', 'example.com/n': '1' },
       b: { app: 'x', 'example.com/n': '2' },
@@ -344,7 +344,7 @@ describe('a label selector', () => {
       "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer",
     ],
   ])('%j is a bad request', async ([labelSelector, message]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     for (const watch of ['false', 'true']) {
       expect(await api.get(CONFIG_MAPS, { labelSelector, watch })).toMatchObject({
         status: 400,
@@ -356,7 +356,7 @@ describe('a label selector', () => {
 
 describe('a field selector', () => {
   test('chooses by name and namespace, and Pods by node and phase', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
     await api.make(pods('a'), { metadata: { name: 'one' }, spec: { ...POD_SPEC, nodeName: 'n1' } });
     await api.make(pods('a'), { metadata: { name: 'two' }, spec: POD_SPEC });
@@ -392,7 +392,7 @@ describe('a field selector', () => {
       "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
     ],
   ])('on %s of %j is a bad request', async ([path, fieldSelector, message]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     expect(await api.get(path, { fieldSelector })).toMatchObject({
       status: 400,
       body: { message },
@@ -402,10 +402,10 @@ describe('a field selector', () => {
 
 // All were deleted, whatever the deletion asked to list.
 test('a deletion of a collection deletes what its parameters list', async () => {
-  const { api } = await start();
-  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMap(name));
+  const { api } = await startApi();
+  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMapBody(name));
   const version = await api.version(CONFIG_MAPS);
-  await api.make(CONFIG_MAPS, configMap('e'));
+  await api.make(CONFIG_MAPS, configMapBody('e'));
   const deletion = async (query: Record<string, string>, body?: object) => {
     const answer = await api.send('DELETE', CONFIG_MAPS, {
       query,

@@ -4,22 +4,28 @@
  */
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Client, CONFIG_MAPS, configMap, POD_SPEC, start } from '../helpers/server/requests.ts';
+import {
+  ApiRequests,
+  CONFIG_MAPS,
+  configMapBody,
+  POD_SPEC,
+  startApi,
+} from '../helpers/server/requests.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const A = `${NAMESPACES}/a`;
 const IN_A = `${A}/configmaps`;
 const CONTROLLER_COMES = 5000;
 
-async function withNamespace(more: object = {}): Promise<{ api: Client; clock: FakeClock }> {
+async function withNamespace(more: object = {}): Promise<{ api: ApiRequests; clock: FakeClock }> {
   const clock = new FakeClock();
-  const { api } = await start({ clock });
+  const { api } = await startApi({ clock });
   await api.make(NAMESPACES, { metadata: { name: 'a' }, ...more });
   return { api, clock };
 }
 
 test('those of a cluster are there, and three of them may not be deleted', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const { items } = (await api.get(NAMESPACES)).body;
   const names = ['default', 'kube-node-lease', 'kube-public', 'kube-system'];
   expect(items.map(({ metadata }) => metadata.name)).toEqual(names);
@@ -37,7 +43,7 @@ test('those of a cluster are there, and three of them may not be deleted', async
   const again = await api.send('POST', NAMESPACES, { body: { metadata: { name: 'default' } } });
   expect(again.status).toBe(409);
   // They are no reason to ask for others.
-  await api.make(`${NAMESPACES}/any/configmaps`, configMap('a'));
+  await api.make(`${NAMESPACES}/any/configmaps`, configMapBody('a'));
 });
 
 test('one keeps its own finalizers whatever is written to it, but by finalize', async () => {
@@ -59,7 +65,7 @@ test('one keeps its own finalizers whatever is written to it, but by finalize', 
 describe('one that is deleted', () => {
   test('is terminating, and takes nothing new', async () => {
     const { api } = await withNamespace();
-    await api.make(IN_A, configMap('old'));
+    await api.make(IN_A, configMapBody('old'));
     await api.make(`${A}/pods`, { metadata: { name: 'p' }, spec: POD_SPEC });
     const { status, body } = await api.delete(A);
     expect({ status, phase: body.status }).toEqual({
@@ -71,7 +77,7 @@ describe('one that is deleted', () => {
     expect((await api.delete(A)).body).toEqual(body);
 
     const posts: [path: string, body: object][] = [
-      [IN_A, configMap('new')],
+      [IN_A, configMapBody('new')],
       [`${A}/pods/p/eviction`, { metadata: { name: 'p' } }],
       [`${A}/bindings`, { metadata: { name: 'p' }, target: { name: 'n' } }],
       [`${A}/serviceaccounts/s/token`, { spec: {} }],
@@ -89,8 +95,8 @@ describe('one that is deleted', () => {
 
   test('is emptied and gone when its controller comes', async () => {
     const { api, clock } = await withNamespace();
-    await api.make(IN_A, configMap('x'));
-    await api.make(CONFIG_MAPS, configMap('x'));
+    await api.make(IN_A, configMapBody('x'));
+    await api.make(CONFIG_MAPS, configMapBody('x'));
     const watch = await api.watch(NAMESPACES, { resourceVersion: await api.version(NAMESPACES) });
     await api.delete(A);
     clock.step(CONTROLLER_COMES - 1);
@@ -143,7 +149,7 @@ describe('one that is deleted', () => {
 
   test('leaves no timer behind when the server stops', async () => {
     const clock = new FakeClock();
-    const { api, server } = await start({ clock });
+    const { api, server } = await startApi({ clock });
     await api.make(NAMESPACES, { metadata: { name: 'a' } });
     await api.delete(A);
     expect(clock.timers()).toBeGreaterThan(0);
@@ -156,11 +162,11 @@ describe('one that is deleted', () => {
 test('a server in the process begins with none, and ends one at once', async () => {
   const clock = new FakeClock();
   const transport = fakeTransport({ clock });
-  const api = new Client(transport);
+  const api = new ApiRequests(transport);
   onTestFinished(() => api.close());
   expect((await api.get(NAMESPACES)).body.items).toEqual([]);
   for (const name of ['default', 'a']) await api.make(NAMESPACES, { metadata: { name } });
-  await api.make(CONFIG_MAPS, configMap('x'));
+  await api.make(CONFIG_MAPS, configMapBody('x'));
   await api.make(IN_A, { metadata: { name: 'x', finalizers: ['example.com/x'] } });
   await api.delete(`${NAMESPACES}/default`);
   expect((await api.get(`${NAMESPACES}/default`)).status).toBe(404);

@@ -2,20 +2,20 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   brief,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   JSON_PATCH,
   POD_SPEC,
-  start,
+  startApi,
   WIDGETS,
   WORKLOAD,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 describe('create', () => {
   test('gives the object a uid, a creation time, a version and its namespace', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const { status, body } = await api.send('POST', CONFIG_MAPS, {
-      body: configMap('a', { data: { k: 'v' } }),
+      body: configMapBody('a', { data: { k: 'v' } }),
     });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -35,7 +35,7 @@ describe('create', () => {
   });
 
   test('ignores what only the server sets, and the status of kinds that have one', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const own = {
       uid: 'mine',
       creationTimestamp: '2001-01-01T00:00:00Z',
@@ -43,7 +43,7 @@ describe('create', () => {
       deletionTimestamp: '2001-01-01T00:00:00Z',
     };
     const made = await api.make(WIDGETS, {
-      ...widget('a', { spec: { x: 1 }, status: { ready: true } }),
+      ...widgetBody('a', { spec: { x: 1 }, status: { ready: true } }),
       metadata: { name: 'a', ...own },
     });
     expect(made.status).toBeUndefined();
@@ -54,7 +54,7 @@ describe('create', () => {
   });
 
   test('makes a name from generateName, another one each time', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'made-' } };
     const names = [
       (await api.make(CONFIG_MAPS, body)).metadata.name,
@@ -66,10 +66,10 @@ describe('create', () => {
 
   // One of 14 million names was taken now and then where a test made thousands: AlreadyExists.
   test('makes another name where the one that it made is taken, eight times', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const random = vi.spyOn(Math, 'random').mockReturnValue(0);
     onTestFinished(() => random.mockRestore());
-    const body = { ...configMap('a'), metadata: { generateName: `${'x'.repeat(60)}-` } };
+    const body = { ...configMapBody('a'), metadata: { generateName: `${'x'.repeat(60)}-` } };
     const create = () => api.send('POST', CONFIG_MAPS, { body });
     expect((await create()).body.metadata.name).toBe(`${'x'.repeat(58)}bbbbb`);
     for (let i = 0; i < 7 * 5; i++) random.mockReturnValueOnce(0);
@@ -81,9 +81,9 @@ describe('create', () => {
   });
 
   test('refuses a name that is taken, in the words of the real server', async () => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('a'));
-    const { status, body } = await api.send('POST', WIDGETS, { body: widget('a') });
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('a'));
+    const { status, body } = await api.send('POST', WIDGETS, { body: widgetBody('a') });
     expect(status).toBe(409);
     expect(body).toEqual({
       kind: 'Status',
@@ -102,7 +102,7 @@ describe('create', () => {
     [
       'a name that is no subdomain',
       CONFIG_MAPS,
-      configMap('Bad_Name'),
+      configMapBody('Bad_Name'),
       422,
       /a lowercase RFC 1123 subdomain/,
     ],
@@ -131,14 +131,14 @@ describe('create', () => {
     [
       'another kind',
       CONFIG_MAPS,
-      { ...configMap('a'), kind: 'Secret' },
+      { ...configMapBody('a'), kind: 'Secret' },
       400,
       /cannot be handled as a ConfigMap/,
     ],
     [
       'another apiVersion',
       WIDGETS,
-      { ...widget('a'), apiVersion: 'example.com/v2' },
+      { ...widgetBody('a'), apiVersion: 'example.com/v2' },
       400,
       /does not match the expected API version/,
     ],
@@ -153,14 +153,14 @@ describe('create', () => {
     [
       'labels that are no strings',
       WIDGETS,
-      { ...widget('a'), metadata: { name: 'a', labels: { n: 5 } } },
+      { ...widgetBody('a'), metadata: { name: 'a', labels: { n: 5 } } },
       400,
       /cannot unmarshal number/,
     ],
     [
       'a label out of syntax',
       WIDGETS,
-      { ...widget('a'), metadata: { name: 'a', labels: { 'b c': '!' } } },
+      { ...widgetBody('a'), metadata: { name: 'a', labels: { 'b c': '!' } } },
       422,
       /metadata.labels/,
     ],
@@ -176,7 +176,7 @@ describe('create', () => {
     [
       'a key no ConfigMap can have',
       CONFIG_MAPS,
-      configMap('a', { data: { 'b/c': '' } }),
+      configMapBody('a', { data: { 'b/c': '' } }),
       422,
       /data\[b\/c\]/,
     ],
@@ -188,8 +188,8 @@ describe('create', () => {
       /base64/,
     ],
   ])('refuses %s', async ([, path, body, status, message]) => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('other')); // the kind of widgets is known from the first one on
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('other')); // the kind of widgets is known from the first one on
     const answer = await api.send('POST', path, { body });
     expect(answer).toMatchObject({
       status,
@@ -200,32 +200,32 @@ describe('create', () => {
   });
 
   test('refuses a body above the limit of 3 MiB and goes on', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const answer = await api.send('POST', CONFIG_MAPS, {
-      body: configMap('a', { data: { k: 'x'.repeat(3 * 1024 * 1024) } }),
+      body: configMapBody('a', { data: { k: 'x'.repeat(3 * 1024 * 1024) } }),
     });
     expect(answer).toMatchObject({ status: 413, body: { reason: 'RequestEntityTooLarge' } });
-    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
   });
 
   test('with dryRun checks all and stores nothing', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const answer = await api.send('POST', CONFIG_MAPS, {
-      body: configMap('a'),
+      body: configMapBody('a'),
       query: { dryRun: 'All' },
     });
     expect(answer.status).toBe(201);
     expect(answer.body.metadata.resourceVersion).toBeUndefined();
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
     const wrong = await api.send('POST', CONFIG_MAPS, {
-      body: configMap('a'),
+      body: configMapBody('a'),
       query: { dryRun: 'Some' },
     });
     expect(wrong).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
   });
 
   test('keeps member names that are hostile to JavaScript', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const body =
       '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"__proto__":{"x":1},"constructor":2}}';
     await api.send('POST', WIDGETS, { body });
@@ -242,8 +242,8 @@ describe('create', () => {
 
 describe('update', () => {
   test('replaces the object and counts the generation when the spec changes', async () => {
-    const { api } = await start();
-    const made = await api.make(WIDGETS, widget('a', { spec: { x: 1, gone: true } }));
+    const { api } = await startApi();
+    const made = await api.make(WIDGETS, widgetBody('a', { spec: { x: 1, gone: true } }));
     const labelled = (
       await api.put(`${WIDGETS}/a`, { ...made, metadata: { ...made.metadata, labels: { l: '1' } } })
     ).body;
@@ -261,8 +261,8 @@ describe('update', () => {
   });
 
   test('on a stale version is a conflict and changes nothing', async () => {
-    const { api } = await start();
-    const first = await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
+    const { api } = await startApi();
+    const first = await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: '1' } }));
     await api.put(`${CONFIG_MAPS}/a`, { ...first, data: { k: '2' } });
     const { status, body } = await api.put(`${CONFIG_MAPS}/a`, { ...first, data: { k: '3' } });
     expect(status).toBe(409);
@@ -274,26 +274,26 @@ describe('update', () => {
   });
 
   test('that changes nothing makes no version and no event', async () => {
-    const { api } = await start();
-    const made = await api.make(WIDGETS, widget('a', { spec: { x: [1, { y: null }] } }));
+    const { api } = await startApi();
+    const made = await api.make(WIDGETS, widgetBody('a', { spec: { x: [1, { y: null }] } }));
     const watch = await api.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });
     expect((await api.put(`${WIDGETS}/a`, made)).body).toEqual(made);
     expect((await api.patch(`${WIDGETS}/a`, {})).body).toEqual(made);
-    await api.make(WIDGETS, widget('b'));
+    await api.make(WIDGETS, widgetBody('b'));
     expect(brief((await watch.take(1))[0]!)).toBe('ADDED b');
   });
 
   test('without a version overwrites a ConfigMap, and is refused for a Lease and a custom resource', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-    await api.make(CONFIG_MAPS, configMap('a'));
-    await api.make(WIDGETS, widget('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
+    await api.make(WIDGETS, widgetBody('a'));
     await api.make(leases, { metadata: { name: 'a' }, spec: { holderIdentity: 'x' } });
-    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a', { data: { k: 'v' } }))).status).toBe(
-      200,
-    );
+    expect(
+      (await api.put(`${CONFIG_MAPS}/a`, configMapBody('a', { data: { k: 'v' } }))).status,
+    ).toBe(200);
     for (const [path, body] of [
-      [WIDGETS, widget('a')],
+      [WIDGETS, widgetBody('a')],
       [leases, { metadata: { name: 'a' } }],
     ] as const) {
       const answer = await api.put(`${path}/a`, body);
@@ -305,9 +305,9 @@ describe('update', () => {
   });
 
   test('of what does not exist is not found, and creates a Lease', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a'))).status).toBe(404);
+    expect((await api.put(`${CONFIG_MAPS}/a`, configMapBody('a'))).status).toBe(404);
     const created = await api.put(`${leases}/a`, { metadata: { name: 'a' } });
     expect(created.status).toBe(201);
     expect((await api.get(`${leases}/a`)).status).toBe(200);
@@ -317,7 +317,7 @@ describe('update', () => {
   });
 
   test('of two holders of one Lease version one wins', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     const lease = await api.make(path, {
       metadata: { name: 'leader' },
@@ -334,7 +334,7 @@ describe('update', () => {
   test.for<[what: string, body: object, status: number, message: RegExp]>([
     [
       'another name',
-      configMap('b'),
+      configMapBody('b'),
       400,
       /the name of the object \(b\) does not match the name on the URL \(a\)/,
     ],
@@ -358,8 +358,8 @@ describe('update', () => {
       /deletionTimestamp: Invalid value/,
     ],
   ])('with %s is refused', async ([, body, status, message]) => {
-    const { api } = await start();
-    const made = await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    const made = await api.make(CONFIG_MAPS, configMapBody('a'));
     const answer = await api.put(`${CONFIG_MAPS}/a`, body);
     expect(answer.status).toBe(status);
     expect(answer.body.message).toMatch(message);
@@ -369,8 +369,8 @@ describe('update', () => {
 
 describe('delete', () => {
   test('answers with a Status, and the object is gone', async () => {
-    const { api } = await start();
-    const made = await api.make(WIDGETS, widget('a'));
+    const { api } = await startApi();
+    const made = await api.make(WIDGETS, widgetBody('a'));
     expect(await api.delete(`${WIDGETS}/a`)).toMatchObject({
       status: 200,
       body: {
@@ -385,9 +385,9 @@ describe('delete', () => {
   });
 
   test('waits for the finalizers, and the update that drops the last one removes the object', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const finalizers = ['example.com/a', 'example.com/b'];
-    await api.make(WIDGETS, { ...widget('a'), metadata: { name: 'a', finalizers } });
+    await api.make(WIDGETS, { ...widgetBody('a'), metadata: { name: 'a', finalizers } });
     const watch = await api.watch(WIDGETS, { resourceVersion: await api.version(WIDGETS) });
     const marked = (await api.delete(`${WIDGETS}/a`)).body;
     expect(marked.metadata).toMatchObject({
@@ -396,7 +396,7 @@ describe('delete', () => {
       generation: 2,
     });
     expect((await api.delete(`${WIDGETS}/a`)).body).toEqual(marked);
-    expect((await api.send('POST', WIDGETS, { body: widget('a') })).body.message).toMatch(
+    expect((await api.send('POST', WIDGETS, { body: widgetBody('a') })).body.message).toMatch(
       /^object is being deleted: /,
     );
     const added = await api.patch(`${WIDGETS}/a`, {
@@ -413,12 +413,12 @@ describe('delete', () => {
     const events = await watch.take(3);
     expect(events.map(brief)).toEqual(['MODIFIED a', 'MODIFIED a', 'DELETED a']);
     expect(events[2]!.object.metadata.finalizers).toEqual(['example.com/b']);
-    await api.make(WIDGETS, widget('a'));
+    await api.make(WIDGETS, widgetBody('a'));
   });
 
   test('can be bound to a uid and a version', async () => {
-    const { api } = await start();
-    const { metadata } = await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    const { metadata } = await api.make(CONFIG_MAPS, configMapBody('a'));
     for (const preconditions of [{ uid: 'other' }, { resourceVersion: '99999' }]) {
       expect(await api.delete(`${CONFIG_MAPS}/a`, { preconditions })).toMatchObject({
         status: 409,
@@ -432,8 +432,8 @@ describe('delete', () => {
   });
 
   test('in the foreground leaves the object to a garbage collector, in the background does not', async () => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     const { body } = await api.send('DELETE', `${CONFIG_MAPS}/a`, {
       query: { propagationPolicy: 'Foreground' },
     });
@@ -503,8 +503,8 @@ describe('delete', () => {
       'no kind "ConfigMap" is registered for version "v1"',
     ],
   ])('with %s is refused, and the object stays', async ([, options, status, message]) => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     const answer = await api.delete(`${CONFIG_MAPS}/a`, options);
     expect(answer).toMatchObject({ status, body: { message: expect.stringContaining(message) } });
     expect((await api.delete(CONFIG_MAPS, options)).status).toBe(status);
@@ -513,7 +513,7 @@ describe('delete', () => {
 
   // A Job and a ReplicationController went at once, as if the policy were Background for all kinds.
   test('of a Job or a ReplicationController orphans what it made, unless told otherwise', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const jobs = '/apis/batch/v1/namespaces/default/jobs';
     const controllers = '/api/v1/namespaces/default/replicationcontrollers';
     const finalizers = ['foregroundDeletion'];
@@ -538,7 +538,7 @@ describe('delete', () => {
   });
 
   test('of a collection deletes what its selectors choose, and answers with that', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     for (const [name, app] of [
       ['a', 'x'],
       ['b', 'y'],
@@ -559,7 +559,7 @@ describe('delete', () => {
 });
 
 test('a Secret has a type and takes stringData into data', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = '/api/v1/namespaces/default/secrets';
   const made = await api.make(path, {
     metadata: { name: 'a' },
@@ -573,7 +573,7 @@ test('a Secret has a type and takes stringData into data', async () => {
 });
 
 test('an object is found in its scope alone', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make('/apis/example.com/v1/planets', {
     apiVersion: 'example.com/v1',
     kind: 'Planet',
@@ -581,17 +581,17 @@ test('an object is found in its scope alone', async () => {
   });
   expect((await api.get('/apis/example.com/v1/planets/a')).body.metadata.namespace).toBeUndefined();
   expect((await api.get('/apis/example.com/v1/namespaces/default/planets/a')).status).toBe(404);
-  await api.make(WIDGETS, widget('a'));
+  await api.make(WIDGETS, widgetBody('a'));
   expect((await api.get('/apis/example.com/v1/widgets/a')).status).toBe(404);
   expect(
-    (await api.send('POST', '/apis/example.com/v1/widgets', { body: widget('b') })).status,
+    (await api.send('POST', '/apis/example.com/v1/widgets', { body: widgetBody('b') })).status,
   ).toBe(405);
   expect((await api.get('/api/v1/configmaps/a')).status).toBe(404);
 });
 
 test('a method that a path does not know is not allowed', async () => {
-  const { api } = await start();
-  await api.make(WIDGETS, widget('a'));
+  const { api } = await startApi();
+  await api.make(WIDGETS, widgetBody('a'));
   for (const [method, path] of [
     ['PUT', WIDGETS],
     ['PATCH', WIDGETS],

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   JSON_PATCH,
   MERGE_PATCH,
   STRATEGIC,
-  start,
+  startApi,
   WIDGETS,
   WORKLOAD,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 // Answers of kube-apiserver 1.36. Built-in kinds took it, which hid patches that a real server
@@ -22,8 +22,8 @@ describe('a patch that takes the apiVersion away', () => {
   ];
 
   test.each(patches)('is refused for a built-in kind: %s %j', async (type, patch) => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     expect(await api.patch(`${CONFIG_MAPS}/a`, patch, type)).toMatchObject({
       status: 400,
       body: {
@@ -35,8 +35,8 @@ describe('a patch that takes the apiVersion away', () => {
   });
 
   test.each(patches)('is refused for a custom kind: %s %j', async (type, patch) => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('a'));
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('a'));
     const { kind } = patch as { kind?: null };
     expect(await api.patch(`${WIDGETS}/a`, patch, type)).toMatchObject(
       kind === null
@@ -60,8 +60,8 @@ describe('a patch that takes the apiVersion away', () => {
   ])(
     'but not the kind alone of a built-in kind, nor a strategic one: %s %j',
     async (type, patch) => {
-      const { api } = await start();
-      await api.make(CONFIG_MAPS, configMap('a'));
+      const { api } = await startApi();
+      await api.make(CONFIG_MAPS, configMapBody('a'));
       expect(await api.patch(`${CONFIG_MAPS}/a`, patch, type)).toMatchObject({
         status: 200,
         body: { kind: 'ConfigMap', apiVersion: 'v1' },
@@ -72,10 +72,10 @@ describe('a patch that takes the apiVersion away', () => {
 
 describe('patch', () => {
   test('merges objects, replaces lists and drops what is null', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(
       WIDGETS,
-      widget('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }),
+      widgetBody('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }),
     );
     const { body } = await api.patch(`${WIDGETS}/a`, {
       spec: { list: [3], drop: null, deep: { b: null, c: 3 }, fresh: { n: null, m: 1 } },
@@ -85,8 +85,8 @@ describe('patch', () => {
 
   // The nulls were stored.
   test('drops what is null from the objects of a list it adds, and no item that is null', async () => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('a', { spec: { list: [1], map: { a: 1 } } }));
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('a', { spec: { list: [1], map: { a: 1 } } }));
     const list = [{ k: null, l: 1 }, null];
     const { body } = await api.patch(`${WIDGETS}/a`, { spec: { list, fresh: list, map: list } });
     // In place of an object the library that the real server uses takes it as it is.
@@ -132,8 +132,8 @@ describe('patch', () => {
       { a: 1, l: [1, 2], 'x/y~z': 1 },
     ],
   ])('by JSON patch %s', async ([, operations, spec]) => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1, 2] } }));
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('a', { spec: { a: 1, l: [1, 2] } }));
     const { status, body } = await api.patch(`${WIDGETS}/a`, operations, JSON_PATCH);
     expect({ status, spec: body.spec }).toEqual({ status: 200, spec });
   });
@@ -185,9 +185,12 @@ describe('patch', () => {
       409,
     ],
   ])('with %s is refused and changes nothing', async ([, type, patch, status]) => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('x'));
-    const made = await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1], url: 'x?a=1&b' } }));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('x'));
+    const made = await api.make(
+      WIDGETS,
+      widgetBody('a', { spec: { a: 1, l: [1], url: 'x?a=1&b' } }),
+    );
     expect((await api.patch(`${WIDGETS}/a`, patch, type)).status).toBe(status);
     expect((await api.get(`${WIDGETS}/a`)).body).toEqual(made);
   });
@@ -195,8 +198,8 @@ describe('patch', () => {
 
 // Go reads no operations and no members from a null; they were 400.
 test('a JSON patch or strategic merge patch of null is one of nothing', async () => {
-  const { api } = await start();
-  const made = await api.make(CONFIG_MAPS, configMap('a'));
+  const { api } = await startApi();
+  const made = await api.make(CONFIG_MAPS, configMapBody('a'));
   for (const type of [JSON_PATCH, STRATEGIC])
     expect(await api.patch(`${CONFIG_MAPS}/a`, null, type)).toMatchObject({
       status: 200,
@@ -207,8 +210,8 @@ test('a JSON patch or strategic merge patch of null is one of nothing', async ()
 // A merge or JSON patch was 400, and so was a strategic one, which the real server takes without
 // what it says there.
 test('a built-in object keeps its kind and version', async () => {
-  const { api } = await start();
-  const made = await api.make(CONFIG_MAPS, configMap('a'));
+  const { api } = await startApi();
+  const made = await api.make(CONFIG_MAPS, configMapBody('a'));
   const statuses: number[] = [];
   for (const patch of [{ kind: 'Other' }, { kind: 'Pod' }, { apiVersion: 'v9' }])
     for (const type of [MERGE_PATCH, STRATEGIC])
@@ -218,7 +221,7 @@ test('a built-in object keeps its kind and version', async () => {
 });
 
 test('the generation of a Deployment counts its spec alone, a ConfigMap has none', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   await api.make(deployments, { metadata: { name: 'a' }, spec: { ...WORKLOAD, replicas: 1 } });
   const generations: (number | undefined)[] = [];
@@ -231,7 +234,7 @@ test('the generation of a Deployment counts its spec alone, a ConfigMap has none
     generations.push((await api.patch(`${deployments}/a`, patch)).body.metadata.generation);
   }
   expect(generations).toEqual([1, 1, 2, 2]);
-  await api.make(CONFIG_MAPS, configMap('a'));
+  await api.make(CONFIG_MAPS, configMapBody('a'));
   expect(
     (await api.patch(`${CONFIG_MAPS}/a`, { data: { k: 'v' } })).body.metadata.generation,
   ).toBeUndefined();
@@ -239,8 +242,8 @@ test('the generation of a Deployment counts its spec alone, a ConfigMap has none
 
 describe('status', () => {
   test('of a custom resource is written at its own path, and nothing else is', async () => {
-    const { api } = await start();
-    const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+    const { api } = await startApi();
+    const made = await api.make(WIDGETS, widgetBody('a', { spec: { x: 1 } }));
     const written = await api.put(`${WIDGETS}/a/status`, {
       ...made,
       metadata: { ...made.metadata, labels: { no: '1' } },
@@ -265,7 +268,7 @@ describe('status', () => {
   });
 
   test('exists where the real kind has one, and is a path to nowhere elsewhere', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const deployments = '/apis/apps/v1/namespaces/default/deployments';
     await api.make(deployments, {
       metadata: { name: 'a' },
@@ -274,12 +277,12 @@ describe('status', () => {
     });
     const { body } = await api.patch(`${deployments}/a/status`, { status: { replicas: 1 } });
     expect(body.status).toEqual({ replicas: 1 });
-    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     expect((await api.get(`${CONFIG_MAPS}/a/status`)).status).toBe(404);
   });
 
   test('is part of the object when its CustomResourceDefinition says so', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const schema = {
       openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
     };
@@ -320,8 +323,8 @@ test.for([
 ] as const)(
   'a strategic merge that leads to another type at %s: %j',
   async ([path, patch, why]) => {
-    const { api } = await start();
-    await api.make(path, configMap('a'));
+    const { api } = await startApi();
+    await api.make(path, configMapBody('a'));
     const { status, body } = await api.patch(`${path}/a`, patch, STRATEGIC);
     expect([status, body.message]).toEqual([422, expect.stringContaining(why)]);
   },

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { jsonOfProtobuf } from '../../bindings/testing/server/protobuf/objects.ts';
-import { CONFIG_MAPS, start, WIDGETS, widget } from '../helpers/server/requests.ts';
+import { CONFIG_MAPS, startApi, WIDGETS, widgetBody } from '../helpers/server/requests.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
@@ -140,8 +140,8 @@ describe('an object', () => {
 
 describe('the server', () => {
   const send = async (method: string, path: string, body: Buffer) => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('w'));
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('w'));
     return api.send(method, path, { body, type: PROTOBUF });
   };
 

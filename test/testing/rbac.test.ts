@@ -2,7 +2,12 @@
 import { newClient } from 'capstan/client';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Answer, Client, configMap, start } from '../helpers/server/requests.ts';
+import {
+  ApiRequests,
+  type ApiResponse,
+  configMapBody,
+  startApi,
+} from '../helpers/server/requests.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACED = `${RBAC}/namespaces/default`;
@@ -25,13 +30,13 @@ const ann = { kind: 'User', apiGroup: GROUP, name: 'ann' };
 
 /** A server on which `ann` has these rules in the namespace `default`; and requests as her. */
 async function granted(...rules: object[]): Promise<{
-  api: Client;
-  as: (user: string, method: string, path: string, body?: unknown) => Promise<Answer>;
+  api: ApiRequests;
+  as: (user: string, method: string, path: string, body?: unknown) => Promise<ApiResponse>;
 }> {
-  const { api } = await start({ authorization: 'RBAC' });
+  const { api } = await startApi({ authorization: 'RBAC' });
   await api.make(`${NAMESPACED}/roles`, role('r', ...rules));
   await api.make(`${NAMESPACED}/rolebindings`, binding('r', 'Role', ann));
-  const as = (user: string, method: string, path: string, body?: unknown): Promise<Answer> =>
+  const as = (user: string, method: string, path: string, body?: unknown): Promise<ApiResponse> =>
     api.send(method, path, {
       headers: { 'impersonate-user': user },
       ...(body === undefined ? {} : { body }),
@@ -43,7 +48,7 @@ async function granted(...rules: object[]): Promise<{
 describe('a Role', () => {
   test('allows its verbs on its resources in its namespace, and nothing else', async () => {
     const { as } = await granted(rule(['configmaps'], ['get', 'create']));
-    expect((await as('ann', 'POST', MAPS, configMap('a'))).status).toBe(201);
+    expect((await as('ann', 'POST', MAPS, configMapBody('a'))).status).toBe(201);
     expect((await as('ann', 'GET', `${MAPS}/a`)).status).toBe(200);
     const refused = await as('ann', 'DELETE', `${MAPS}/a`);
     expect(refused.status).toBe(403);
@@ -142,21 +147,21 @@ describe('the ClusterRoles that a server begins with', () => {
   const asAnn = { headers: { 'impersonate-user': 'ann' } };
 
   test('view reads all but Secrets, and edit writes, by aggregation', async () => {
-    const { api } = await start({ authorization: 'RBAC' });
+    const { api } = await startApi({ authorization: 'RBAC' });
     await api.make(`${NAMESPACED}/rolebindings`, {
       ...binding('view', 'ClusterRole', ann),
     });
     expect((await api.send('GET', MAPS, asAnn)).status).toBe(200);
     expect((await api.send('GET', '/api/v1/configmaps', asAnn)).status).toBe(403);
     expect((await api.send('GET', MAPS.replace('configmaps', 'secrets'), asAnn)).status).toBe(403);
-    const write = { ...asAnn, body: configMap('a') };
+    const write = { ...asAnn, body: configMapBody('a') };
     expect((await api.send('POST', MAPS, write)).status).toBe(403);
     await api.make(`${NAMESPACED}/rolebindings`, binding('edit', 'ClusterRole', ann));
     expect((await api.send('POST', MAPS, write)).status).toBe(201);
   });
 
   test('an aggregated one has the rules of those that it selects', async () => {
-    const { api } = await start({ authorization: 'RBAC' });
+    const { api } = await startApi({ authorization: 'RBAC' });
     const selector = { matchLabels: { to: 'sum' } };
     await api.make(`${RBAC}/clusterroles`, {
       metadata: { name: 'sum' },
@@ -209,7 +214,7 @@ describe('nobody', () => {
 
   test('impersonates without the verb', async () => {
     const users = { a: { name: 'ann' }, m: { name: 'root', groups: ['system:masters'] } };
-    const { api } = await start({ authorization: 'RBAC', users });
+    const { api } = await startApi({ authorization: 'RBAC', users });
     const send = (token: string, headers: Record<string, string>) =>
       api.send('GET', '/api/v1/nodes', {
         headers: { authorization: `Bearer ${token}`, ...headers },
@@ -240,7 +245,7 @@ describe('nobody', () => {
   });
 
   test('without a token is anonymous, and with a wrong one is refused', async () => {
-    const { api } = await start({ authorization: 'RBAC', users: { a: { name: 'ann' } } });
+    const { api } = await startApi({ authorization: 'RBAC', users: { a: { name: 'ann' } } });
     expect((await api.get('/version')).status).toBe(200);
     const refused = await api.get('/api/v1/nodes');
     expect([refused.status, refused.body.message]).toEqual([
@@ -288,7 +293,7 @@ describe('a program', () => {
 
   test('runs as a ServiceAccount over a socket, by name or by its token', async () => {
     await using server = await ApiServer.start({ authorization: 'RBAC' });
-    const admin = new Client(server.transport());
+    const admin = new ApiRequests(server.transport());
     await admin.make(`${NAMESPACED}/roles`, objects[0] as object);
     await admin.make(`${NAMESPACED}/rolebindings`, objects[1] as object);
     const accounts = '/api/v1/namespaces/default/serviceaccounts';
@@ -296,9 +301,9 @@ describe('a program', () => {
     const { status } = await admin.make(`${accounts}/web/token`, {});
     const authorization = `Bearer ${(status as { token: string }).token}`;
     for (const options of [{ as: account }, { headers: { authorization } }]) {
-      const web = new Client(server.transport(options));
+      const web = new ApiRequests(server.transport(options));
       expect((await web.get(MAPS)).status).toBe(200);
-      expect((await web.send('POST', MAPS, { body: configMap('a') })).status).toBe(403);
+      expect((await web.send('POST', MAPS, { body: configMapBody('a') })).status).toBe(403);
       await web.close();
     }
     await admin.close();
@@ -306,7 +311,7 @@ describe('a program', () => {
 
   test('is known with its groups and extras', async () => {
     await using server = await ApiServer.start();
-    const api = new Client(
+    const api = new ApiRequests(
       server.transport({
         as: { name: 'ann', groups: ['a', 'b'], extra: { 'x.io/y': ['1', '2'] } },
       }),

@@ -4,7 +4,7 @@
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, start } from '../helpers/server/requests.ts';
+import { type ApiObject, type ApiRequests, startApi } from '../helpers/server/requests.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
@@ -15,20 +15,24 @@ interface TokenStatus {
   expirationTimestamp: string;
 }
 
-async function tokenOf(api: Client, spec: object = {}): Promise<string> {
+async function tokenOf(api: ApiRequests, spec: object = {}): Promise<string> {
   const { status } = await api.make(`${ACCOUNTS}/bot/token`, { spec });
   return (status as TokenStatus).token;
 }
 
-const reviewed = async (api: Client, token: string, audiences?: string[]): Promise<Body> =>
-  (await api.make(TOKEN_REVIEWS, { spec: { token, audiences } })).status as Body;
+const reviewed = async (
+  api: ApiRequests,
+  token: string,
+  audiences?: string[],
+): Promise<ApiObject> =>
+  (await api.make(TOKEN_REVIEWS, { spec: { token, audiences } })).status as ApiObject;
 
 const claimsOf = (token: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString());
 
 describe('a token of a ServiceAccount', () => {
   test('says whose it is, and until when', async () => {
-    const { api } = await start({ clock: new FakeClock(), startTime: Date.UTC(2026, 0, 2) });
+    const { api } = await startApi({ clock: new FakeClock(), startTime: Date.UTC(2026, 0, 2) });
     const account = await api.make(ACCOUNTS, { metadata: { name: 'bot' } });
     const made = await api.make(`${ACCOUNTS}/bot/token`, { spec: { expirationSeconds: 600 } });
     expect(made).toMatchObject({
@@ -50,7 +54,7 @@ describe('a token of a ServiceAccount', () => {
 
   test('is known in a review, for its audiences, until it expires', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     await api.make(ACCOUNTS, { metadata: { name: 'bot' } });
     const token = await tokenOf(api, { expirationSeconds: 600 });
     expect(await reviewed(api, token)).toMatchObject({
@@ -77,7 +81,7 @@ describe('a token of a ServiceAccount', () => {
   });
 
   test('ends with the account, and with the Pod that it is bound to', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(ACCOUNTS, { metadata: { name: 'bot' } });
     const containers = [{ name: 'c', image: 'i' }];
     const pods = '/api/v1/namespaces/default/pods';
@@ -131,7 +135,7 @@ describe('a token of a ServiceAccount', () => {
       400,
     ],
   ])('is refused %s', async (_, name, body, status, fields) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(ACCOUNTS, { metadata: { name: 'bot' } });
     const answer = await api.send('POST', `${ACCOUNTS}/${name}/token`, { body });
     expect(answer.status).toBe(status);
@@ -139,7 +143,9 @@ describe('a token of a ServiceAccount', () => {
   });
 
   test('authenticates a request', async () => {
-    const { api } = await start({ users: { secret: { name: 'ann', groups: ['dev'], uid: '7' } } });
+    const { api } = await startApi({
+      users: { secret: { name: 'ann', groups: ['dev'], uid: '7' } },
+    });
     const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
     const as = (authorization: string) =>
       api.send('POST', reviews, { body: {}, headers: { authorization } });
@@ -182,14 +188,14 @@ describe('a review of access', () => {
       ['spec.resourceAttributes.labelSelector.requirements'],
     ],
   ])('%s of %j is refused', async (path, spec, fields) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const answer = await api.send('POST', `${AUTHORIZATION}/${path}`, { body: { spec } });
     expect(answer.status).toBe(422);
     expect(answer.body.details.causes?.map(({ field }) => field)).toEqual(fields);
   });
 
   test('says yes where everybody may do everything, and is not stored', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const spec = { user: 'u', resourceAttributes: { verb: 'get', resource: 'pods' } };
     const path = `${AUTHORIZATION}/subjectaccessreviews`;
     expect(await api.make(path, { spec })).toMatchObject({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Client, start } from '../helpers/server/requests.ts';
+import { type ApiRequests, startApi } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -38,8 +38,8 @@ const site = (spec: unknown, name = 'a') => ({
   spec,
 });
 
-async function withSpec(spec: object): Promise<Client> {
-  const { api } = await start();
+async function withSpec(spec: object): Promise<ApiRequests> {
+  const { api } = await startApi();
   await api.make(CRDS, definition(spec));
   return api;
 }
@@ -210,7 +210,7 @@ describe('a rule in CEL', () => {
     [object({ a: string }, { rule: 'true', fieldPath: '.b' }), '[0].fieldPath'],
     [object({ a: string }, { rule: ' ' }), '[0].rule'],
   ])('that is wrong is refused with its definition: %j', async ([spec, field]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const { status, body } = await api.send('POST', CRDS, { body: definition(spec) });
     const path = `spec.validation.openAPIV3Schema.properties[spec].${VALIDATIONS}${field}`;
     expect([status, body.details.causes?.map((cause) => cause.field)]).toEqual([422, [path]]);

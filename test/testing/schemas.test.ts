@@ -4,15 +4,15 @@
  */
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { judge } from '../helpers/client/random-schemas.ts';
+import { judgeSample } from '../helpers/client/random-schemas.ts';
 import {
   APPLY_PATCH,
-  type Client,
+  type ApiRequests,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   JSON_PATCH,
   POD_SPEC,
-  start,
+  startApi,
   WORKLOAD,
 } from '../helpers/server/requests.ts';
 
@@ -67,8 +67,8 @@ const status = {
   },
 };
 
-async function withSites(): Promise<Client> {
-  const { api } = await start();
+async function withSites(): Promise<ApiRequests> {
+  const { api } = await startApi();
   const schema = {
     openAPIV3Schema: {
       type: 'object',
@@ -354,7 +354,7 @@ describe('a schema', () => {
   });
 
   test('restricts the names of its objects', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const short = { type: 'string', maxLength: 3 };
     const properties = {
       metadata: { type: 'object', properties: { name: short, generateName: short } },
@@ -389,7 +389,7 @@ describe('a schema', () => {
   });
 
   test('does not hold an update to what was wrong before and stays', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const define = (properties: object, method: 'make' | 'update') => {
       const version = {
         name: 'v1',
@@ -442,8 +442,8 @@ describe('a field that nobody knows', () => {
     ['Warn', 201, '299 - "unknown field \\"metadata.odd\\"", 299 - "unknown field \\"odd\\""'],
     ['Ignore', 201, null],
   ])('is dropped, and with %s answered with %s', async ([fieldValidation, status, warning]) => {
-    const { api } = await start();
-    const body = { ...configMap('a'), metadata: { name: 'a', odd: 1 }, odd: 1 };
+    const { api } = await startApi();
+    const body = { ...configMapBody('a'), metadata: { name: 'a', odd: 1 }, odd: 1 };
     const answer = await api.send('POST', CONFIG_MAPS, { body, query: { fieldValidation } });
     expect(answer.status).toBe(status);
     expect(answer.header('warning')).toBe(warning);
@@ -451,8 +451,8 @@ describe('a field that nobody knows', () => {
   });
 
   test('is told of patches too, and of names that stand twice', async () => {
-    const { api } = await start();
-    await api.make(CONFIG_MAPS, configMap('a'));
+    const { api } = await startApi();
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     const answer = await api.patch(`${CONFIG_MAPS}/a`, '{"odd":1,"data":{"k":"1","k":"2"}}');
     expect(answer.body.data).toEqual({ k: '2' });
     expect(answer.header('warning')).toBe(
@@ -484,7 +484,7 @@ describe('a scale', () => {
   });
 
   test('of a Deployment has its selector as text; a ConfigMap has none', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const deployments = '/apis/apps/v1/namespaces/default/deployments';
     const matchExpressions = [
       { key: 'tier', operator: 'In', values: ['b', 'a'] },
@@ -503,7 +503,7 @@ describe('a scale', () => {
       replicas: 0,
       selector: 'app=x,!old,tier in (a,b)',
     });
-    await api.make(CONFIG_MAPS, configMap('a'));
+    await api.make(CONFIG_MAPS, configMapBody('a'));
     expect((await api.get(`${CONFIG_MAPS}/a/scale`)).status).toBe(404);
   });
 });
@@ -533,7 +533,7 @@ describe('a definition', () => {
   });
 
   test('serves the versions that it serves, and no longer what an update of it takes away', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(
       CRDS,
       definition(version('v1', { storage: true }), version('v2'), version('v3', { served: false })),
@@ -549,7 +549,7 @@ describe('a definition', () => {
   // What was stored stayed as the old schema had left it until somebody wrote, and that write
   // counted as a change of the spec.
   test('that changes is what its objects are read by, without a version or a generation', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(version('v1', { storage: true })));
     const made = await api.make(path('v1'), web('a', 'x'));
     const before = await api.version(path('v1'));
@@ -579,7 +579,7 @@ describe('a definition', () => {
   });
 
   test('that changes says which names are accepted and which versions were stored', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const crd = `${CRDS}/webs.example.com`;
     await api.make(CRDS, definition(version('v1', { storage: true })));
     await api.patch(crd, { spec: { names: { shortNames: ['w'] } } });
@@ -593,7 +593,7 @@ describe('a definition', () => {
   });
 
   test('says by which fields its objects are selected', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(
       CRDS,
       definition(version('v1', { storage: true, selectableFields: [{ jsonPath: '.spec.host' }] })),
@@ -610,7 +610,7 @@ describe('a definition', () => {
   });
 
   test('takes its objects and its resource away also when it is deleted with others', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(CRDS, definition(version('v1', { storage: true })));
     await api.make(path('v1'), web('a', 'x'));
     const uid = { preconditions: { uid: 'another' } };
@@ -624,7 +624,7 @@ describe('a definition', () => {
 });
 
 test('a Pod is bound to a node once, and evicted', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const pods = '/api/v1/namespaces/default/pods';
   await api.make(pods, { metadata: { name: 'a' }, spec: POD_SPEC });
   const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
@@ -678,7 +678,7 @@ describe('discovery', () => {
 test.each([11, 12, 13, 14])(
   'random schemas are judged as the schema library judges them: seed %i',
   async (seed) => {
-    const { disagreements, accepted } = await judge(fakeClient(), seed, 600);
+    const { disagreements, accepted } = await judgeSample(fakeClient(), seed, 600);
     expect(disagreements).toEqual([]);
     expect(accepted).toBeGreaterThan(100);
   },

@@ -1,23 +1,23 @@
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import {
-  Client,
+  ApiRequests,
   CONFIG_MAPS,
-  configMap,
-  start,
+  configMapBody,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 test('starts on a free port of loopback and says its URL', async () => {
-  const { server } = await start();
+  const { server } = await startApi();
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  const { server: other } = await start();
+  const { server: other } = await startApi();
   expect(other.url).not.toBe(server.url);
 });
 
 test('starts on the port it is given, and rejects when that is taken', async () => {
-  const { server } = await start();
+  const { server } = await startApi();
   const port = Number(new URL(server.url).port);
   await expect(ApiServer.start({ port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await server.stop();
@@ -41,7 +41,7 @@ test.for<[options: object, message: RegExp]>([
 describe('stop', () => {
   test('ends every connection and resolves when the port is free; twice is once', async () => {
     const server = await ApiServer.start();
-    const api = new Client(server.transport());
+    const api = new ApiRequests(server.transport());
     const watch = await api.watch(CONFIG_MAPS);
     server.inject({ do: 'stall', verb: 'get' });
     const stalled = api.get(`${CONFIG_MAPS}/a`).catch((error: unknown) => error);
@@ -60,7 +60,7 @@ describe('stop', () => {
   test('leaves no timer behind', async () => {
     const clock = new FakeClock();
     const server = await ApiServer.start({ clock });
-    const api = new Client(server.transport());
+    const api = new ApiRequests(server.transport());
     await api.watch(CONFIG_MAPS, { allowWatchBookmarks: 'true' });
     await server.stop();
     await api.close();
@@ -79,7 +79,7 @@ describe('stop', () => {
 });
 
 test('answers health checks, its version and unknown paths', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   for (const path of ['/healthz', '/livez', '/readyz', '/readyz/ping']) {
     expect(await api.get(path)).toMatchObject({ status: 200, body: 'ok' });
   }
@@ -93,9 +93,9 @@ test('answers health checks, its version and unknown paths', async () => {
 });
 
 test('discovery tells built-in resources and those that were seen', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   expect((await api.get('/apis/example.com/v1')).status).toBe(404);
-  await api.make(WIDGETS, widget('a'));
+  await api.make(WIDGETS, widgetBody('a'));
   expect((await api.get('/api')).body).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
   const groups = (await api.get('/apis')).body.groups as {
     name: string;
@@ -119,7 +119,7 @@ test('discovery tells built-in resources and those that were seen', async () => 
 });
 
 test('speaks JSON and YAML and says so', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const accept = (value: string) => api.send('GET', CONFIG_MAPS, { headers: { accept: value } });
   expect((await accept('application/json')).header('content-type')).toBe('application/json');
   expect((await accept('application/vnd.kubernetes.protobuf, application/json;q=0.9')).status).toBe(
@@ -144,14 +144,14 @@ test('speaks JSON and YAML and says so', async () => {
   const preferred = await accept('application/json;q=0.1,application/yaml');
   expect(preferred.header('content-type')).toBe('application/yaml');
   const parameters = await api.send('POST', CONFIG_MAPS, {
-    body: configMap('a'),
+    body: configMapBody('a'),
     type: 'application/json; charset=utf-8',
   });
   expect(parameters.status).toBe(201);
 });
 
 test('tells that it is ready, in words where it is asked to', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const get = async (path: string, query = {}) => {
     const { status, body } = await api.get(path, query);
     return [status, String(body as unknown)];
@@ -164,9 +164,9 @@ test('tells that it is ready, in words where it is asked to', async () => {
 });
 
 test('an empty dryRun is one that there is not', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const made = await api.send('POST', CONFIG_MAPS, {
-    body: configMap('a'),
+    body: configMapBody('a'),
     query: { dryRun: '' },
   });
   expect(made).toMatchObject({
@@ -176,29 +176,29 @@ test('an empty dryRun is one that there is not', async () => {
 });
 
 test('one object is watched by its name, by the old path', async () => {
-  const { api } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
-  await api.make(CONFIG_MAPS, configMap('b'));
+  const { api } = await startApi();
+  await api.make(CONFIG_MAPS, configMapBody('a'));
+  await api.make(CONFIG_MAPS, configMapBody('b'));
   const watch = await api.watch(`${CONFIG_MAPS.replace('/v1/', '/v1/watch/')}/b`);
   expect((await watch.next())?.object.metadata.name).toBe('b');
 });
 
 test('creation times go by the clock it is given', async () => {
   const clock = new FakeClock();
-  const { api } = await start({ clock });
-  const first = await api.make(CONFIG_MAPS, configMap('a'));
+  const { api } = await startApi({ clock });
+  const first = await api.make(CONFIG_MAPS, configMapBody('a'));
   clock.step(3_600_000);
-  const second = await api.make(CONFIG_MAPS, configMap('b'));
+  const second = await api.make(CONFIG_MAPS, configMapBody('b'));
   expect(
     Date.parse(second.metadata.creationTimestamp) - Date.parse(first.metadata.creationTimestamp),
   ).toBe(3_600_000);
 });
 
 test('versions are one counter over all resources', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const versions: bigint[] = [];
   for (const path of [CONFIG_MAPS, WIDGETS, '/api/v1/namespaces/x/secrets', CONFIG_MAPS]) {
-    const body = path === WIDGETS ? widget('a') : { metadata: { name: `n${versions.length}` } };
+    const body = path === WIDGETS ? widgetBody('a') : { metadata: { name: `n${versions.length}` } };
     versions.push(BigInt((await api.make(path, body)).metadata.resourceVersion));
   }
   for (const [at, version] of versions.entries())

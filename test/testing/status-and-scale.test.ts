@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from 'vitest';
 import {
-  type Answer,
+  type ApiResponse,
   MERGE_PATCH,
   POD_SPEC,
   STRATEGIC,
-  start,
+  startApi,
   WORKLOAD,
 } from '../helpers/server/requests.ts';
 
@@ -16,7 +16,7 @@ const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const VOLUMES = '/api/v1/persistentvolumes';
 const CLAIMS = '/api/v1/namespaces/default/persistentvolumeclaims';
 
-const fieldsOf = ({ body }: Answer): string[] | undefined =>
+const fieldsOf = ({ body }: ApiResponse): string[] | undefined =>
   body.details?.causes?.map(({ field }) => field);
 
 const volume = {
@@ -98,7 +98,7 @@ test.each<[path: string, name: string, object: object, status?: object]>([
 ])(
   'the metadata of an object of %s is not written through its status',
   async (path, name, object, wanted = { conditions }) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(path, object);
     const { status, body } = await api.send('PATCH', `${path}/${name}/status`, {
       body: {
@@ -130,7 +130,7 @@ test.each<[path: string, object: { metadata: { name: string } }, phase: string]>
   [CLAIMS, claim, 'Pending'],
   ['/api/v1/namespaces', { metadata: { name: 'a' } }, 'Active'],
 ])('an object of %s has a phase whatever its status says', async (path, object, phase) => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make(path, object);
   const { status, body } = await api.patch(`${path}/a/status`, { status: null });
   expect(status).toBe(200);
@@ -139,7 +139,7 @@ test.each<[path: string, object: { metadata: { name: string } }, phase: string]>
 
 describe('a PersistentVolume', () => {
   test('tells when its phase changed last, unless the client does', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(VOLUMES, volume);
     const write = async (status: object): Promise<Record<string, unknown>> =>
       (await api.patch(`${VOLUMES}/a/status`, { status })).body.status as Record<string, unknown>;
@@ -160,7 +160,7 @@ describe('a scale', () => {
 
   /** The server compared the version first, and answered 409. */
   test('is read before its version is compared', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(DEPLOYMENTS, deployment);
     const scale = (replicas: unknown): object => ({
       apiVersion: 'autoscaling/v1',
@@ -178,7 +178,7 @@ describe('a scale', () => {
    * server gave them to who scaled to zero.
    */
   test('of no replicas gives them to nobody', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const ownersOf = async (): Promise<[manager: string, subresource?: string][]> => {
       const { body } = await api.get(`${DEPLOYMENTS}/a`);
       const { managedFields } = body.metadata as unknown as {
@@ -190,7 +190,7 @@ describe('a scale', () => {
           subresource === undefined ? [manager] : [manager, subresource],
         );
     };
-    const scaleTo = (replicas: number): Promise<Answer> =>
+    const scaleTo = (replicas: number): Promise<ApiResponse> =>
       api.send('PATCH', `${DEPLOYMENTS}/a/scale`, {
         body: { spec: { replicas } },
         type: STRATEGIC,
@@ -205,9 +205,9 @@ describe('a scale', () => {
   });
 
   test('that is applied with less than no replicas is refused after the conflicts', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(DEPLOYMENTS, deployment);
-    const apply = (force: boolean): Promise<Answer> =>
+    const apply = (force: boolean): Promise<ApiResponse> =>
       api.send('PATCH', `${DEPLOYMENTS}/a/scale`, {
         body: {
           apiVersion: 'autoscaling/v1',
@@ -230,7 +230,7 @@ describe('the status of a Pod', () => {
 
   /** An old kubelet writes a status without the class of its quality of service. */
   test('keeps its class where a client leaves it out', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const { metadata, spec } = await api.make(PODS, { metadata: { name: 'a' }, spec: POD_SPEC });
     const { status, body } = await api.put(`${PODS}/a/status`, {
       metadata,
@@ -243,7 +243,7 @@ describe('the status of a Pod', () => {
 
   /** Pods have had one address for longer than several. */
   test('has its first address alone and in the list', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, { metadata: { name: 'a' }, spec: POD_SPEC });
     const write = async (status: object): Promise<unknown> =>
       (await api.patch(`${PODS}/a/status`, { status })).body.status;
@@ -257,14 +257,14 @@ describe('the status of a Pod', () => {
   });
 
   test('keeps the generations that a client leaves out, condition by condition', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, { metadata: { name: 'a' }, spec: POD_SPEC });
     const condition = (type: string, observedGeneration?: number): object => ({
       type,
       status: 'True',
       ...(observedGeneration === undefined ? {} : { observedGeneration }),
     });
-    const write = (status: object): Promise<Answer> =>
+    const write = (status: object): Promise<ApiResponse> =>
       api.patch(`${PODS}/a/status`, { status }, MERGE_PATCH);
     await write({ observedGeneration: 1, conditions: [condition('A', 1), condition('B', 1)] });
     const { body } = await write({
@@ -281,7 +281,7 @@ describe('the status of a Pod', () => {
 });
 
 test('a Node is not configured through its status any more', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make('/api/v1/nodes', { metadata: { name: 'n' } });
   const { status, body } = await api.patch('/api/v1/nodes/n/status', {
     status: { config: { error: 'e' }, phase: 'Running' },
@@ -296,7 +296,7 @@ test('a Node is not configured through its status any more', async () => {
  * annotation, and the server keeps the value. The server took the missing one for its own.
  */
 test('the template generation of a DaemonSet is kept, and owned by who leaves it out', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';
   const name = 'deprecated.daemonset.template.generation';
   const { metadata } = await api.make(sets, { metadata: { name: 'a' }, spec: WORKLOAD });

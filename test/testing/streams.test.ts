@@ -5,16 +5,23 @@
 import type { Fault } from 'capstan/testing';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { brief, type Client, start, textOf, WIDGETS, widget } from '../helpers/server/requests.ts';
+import {
+  type ApiRequests,
+  brief,
+  startApi,
+  textOf,
+  WIDGETS,
+  widgetBody,
+} from '../helpers/server/requests.ts';
 
 const event = (name: string): string =>
-  `${JSON.stringify({ type: 'ADDED', object: { ...widget(name), metadata: { name, resourceVersion: '7' } } })}\n`;
+  `${JSON.stringify({ type: 'ADDED', object: { ...widgetBody(name), metadata: { name, resourceVersion: '7' } } })}\n`;
 
 /** A watch from the present on, under a fault, and then the widgets a, b and c. */
 async function watchUnder(fault: Fault, query: Record<string, string> = {}) {
   const clock = new FakeClock();
-  const { api, server } = await start({ clock });
-  await api.make(WIDGETS, widget('before'));
+  const { api, server } = await startApi({ clock });
+  await api.make(WIDGETS, widgetBody('before'));
   const resourceVersion = await api.version(WIDGETS);
   server.inject({ verb: 'watch', times: 1, ...fault });
   const watch = await api.watch(WIDGETS, { resourceVersion, ...query });
@@ -22,8 +29,8 @@ async function watchUnder(fault: Fault, query: Record<string, string> = {}) {
   return { api, server, clock, watch, resourceVersion };
 }
 
-async function makeThree(api: Client): Promise<void> {
-  for (const name of ['a', 'b', 'c']) await api.make(WIDGETS, widget(name));
+async function makeThree(api: ApiRequests): Promise<void> {
+  for (const name of ['a', 'b', 'c']) await api.make(WIDGETS, widgetBody(name));
 }
 
 describe('insert', () => {
@@ -73,7 +80,7 @@ describe('end', () => {
   });
 
   test('in the middle of a frame leaves it incomplete, and the stream ends as if it were whole', async () => {
-    const { server, api } = await start();
+    const { server, api } = await startApi();
     await makeThree(api);
     server.inject({ do: 'end', afterEvents: 1, frameBytes: 10, verb: 'watch' });
     const { body } = await server
@@ -153,7 +160,7 @@ describe('omit', () => {
   });
 
   test('newline joins the frames', async () => {
-    const { server, api } = await start();
+    const { server, api } = await startApi();
     await makeThree(api);
     server.inject({ do: 'omit', what: 'newline' });
     server.inject({ do: 'end', afterEvents: 3 });
@@ -165,29 +172,29 @@ describe('omit', () => {
 });
 
 test('replay begins with events that came before the version asked for', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   await makeThree(api);
   await api.delete(`${WIDGETS}/b`);
   const resourceVersion = await api.version(WIDGETS);
   server.inject({ do: 'replay', lastEvents: 2 });
   const watch = await api.watch(WIDGETS, { resourceVersion });
-  await api.make(WIDGETS, widget('d'));
+  await api.make(WIDGETS, widgetBody('d'));
   expect((await watch.take(3)).map(brief)).toEqual(['ADDED c', 'DELETED b', 'ADDED d']);
 });
 
 test('swap exchanges the first two events of two objects, and no others', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   const resourceVersion = await api.version(WIDGETS);
   server.inject({ do: 'swap' });
   const watch = await api.watch(WIDGETS, { resourceVersion });
-  await api.make(WIDGETS, widget('a'));
+  await api.make(WIDGETS, widgetBody('a'));
   await api.patch(`${WIDGETS}/a`, { spec: { x: 1 } });
-  for (const name of ['b', 'c']) await api.make(WIDGETS, widget(name));
+  for (const name of ['b', 'c']) await api.make(WIDGETS, widgetBody(name));
   expect((await watch.take(4)).map(brief)).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'ADDED c']);
 });
 
 test('faults that alter a stream act together, also with one that alters its bytes', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   await makeThree(api);
   server.inject({ do: 'split', chunkBytes: 1, verb: 'watch' });
   server.inject({ do: 'insert', afterEvents: 1, bytes: event('x') });
@@ -204,14 +211,14 @@ test('faults that alter a stream act together, also with one that alters its byt
 });
 
 test('a list comes in pieces too, and is whole', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   await makeThree(api);
   server.inject({ do: 'split', chunkBytes: 7, verb: 'list' });
   expect((await api.get(WIDGETS)).body.items.length).toBe(3);
 });
 
 test('a fault can be meant for requests whose query contains a text', async () => {
-  const { api, server } = await start();
+  const { api, server } = await startApi();
   await makeThree(api);
   server.inject({ do: 'status', status: 410, query: 'continue=' });
   const { status, body } = await api.get(WIDGETS, { limit: '2' });

@@ -1,11 +1,11 @@
 /** The subresources of built-in kinds beside status and scale. */
 import { describe, expect, test } from 'vitest';
 import {
-  type Answer,
-  type Client,
+  type ApiRequests,
+  type ApiResponse,
   MERGE_PATCH,
   STRATEGIC,
-  start,
+  startApi,
 } from '../helpers/server/requests.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
@@ -39,12 +39,12 @@ const pod = (name: string, more: object = {}): object => ({
   metadata: { name, labels: { app: name } },
   spec: { containers: [container], ...more },
 });
-const fieldsOf = ({ body }: Answer): string[] | undefined =>
+const fieldsOf = ({ body }: ApiResponse): string[] | undefined =>
   body.details?.causes?.map(({ field }) => field);
 
 describe('ephemeral containers', () => {
   test('are added, and nothing else changes', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const added = await api.patch(
       `${PODS}/a/ephemeralcontainers`,
@@ -79,7 +79,7 @@ describe('ephemeral containers', () => {
       'targetContainerName',
     ],
   ])('are refused %s', async (_, debug, field) => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const path = `${PODS}/a/ephemeralcontainers`;
     const answer = await api.patch(path, { spec: { ephemeralContainers: [debug] } }, STRATEGIC);
@@ -88,7 +88,7 @@ describe('ephemeral containers', () => {
   });
 
   test('are neither changed nor removed', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const path = `${PODS}/a/ephemeralcontainers`;
     const debug = (image: string) => ({
@@ -104,7 +104,7 @@ describe('ephemeral containers', () => {
 });
 
 describe('a resize', () => {
-  const resize = (api: Client, resources: unknown): Promise<Answer> =>
+  const resize = (api: ApiRequests, resources: unknown): Promise<ApiResponse> =>
     api.patch(
       `${PODS}/a/resize`,
       { spec: { nodeName: 'n', containers: [{ name: 'web', image: 'other', resources }] } },
@@ -112,7 +112,7 @@ describe('a resize', () => {
     );
 
   test('changes processors and memory alone', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const { status, body } = await resize(api, { requests: { cpu: '2' } });
     expect(status).toBe(200);
@@ -124,9 +124,9 @@ describe('a resize', () => {
   });
 
   test('does not change the class, nor other resources, nor which containers there are', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
-    const refused = async (answer: Promise<Answer>): Promise<unknown> => {
+    const refused = async (answer: Promise<ApiResponse>): Promise<unknown> => {
       const { status } = await answer;
       return status === 422 ? fieldsOf(await answer) : status;
     };
@@ -140,7 +140,7 @@ describe('a resize', () => {
 
   // Only the name was taken over, so that what else the other container lacks was not told.
   test('that renames a container is judged as it was sent', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const other = { spec: { containers: [{ name: 'other', resources: {} }] } };
     const { status, body } = await api.patch(`${PODS}/a/resize`, other, MERGE_PATCH);
@@ -154,11 +154,11 @@ describe('a resize', () => {
 });
 
 describe('an eviction', () => {
-  const evict = (api: Client, name = 'a', query = {}): Promise<Answer> =>
+  const evict = (api: ApiRequests, name = 'a', query = {}): Promise<ApiResponse> =>
     api.send('POST', `${PODS}/${name}/eviction`, { body: { metadata: { name } }, query });
 
-  async function withBudget(): Promise<Client> {
-    const { api } = await start();
+  async function withBudget(): Promise<ApiRequests> {
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const ready = { conditions: [{ type: 'Ready', status: 'True' }], phase: 'Running' };
     await api.patch(`${PODS}/a/status`, { status: ready });
@@ -213,7 +213,7 @@ describe('an eviction', () => {
     });
     const notReady = { conditions: [{ type: 'Ready', status: 'False' }] };
     await api.patch(`${PODS}/a/status`, { status: notReady });
-    const evictIf = (preconditions: object): Promise<Answer> =>
+    const evictIf = (preconditions: object): Promise<ApiResponse> =>
       api.send('POST', `${PODS}/a/eviction`, {
         body: { metadata: { name: 'a' }, deleteOptions: { preconditions } },
       });
@@ -233,7 +233,7 @@ describe('an eviction', () => {
 
 describe('what leads to a node', () => {
   test('has no logs, and no host', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const log = await api.get(`${PODS}/a/log`);
     expect([log.status, log.body, log.header('content-type')]).toEqual([204, '', null]);
@@ -250,7 +250,7 @@ describe('what leads to a node', () => {
 });
 
 test('a binding is created below bindings too', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make(PODS, pod('a'));
   const path = '/api/v1/namespaces/default/bindings';
   const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n' } };
@@ -261,7 +261,7 @@ test('a binding is created below bindings too', async () => {
 });
 
 test('a Namespace is finalized by PUT alone', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make('/api/v1/namespaces', { metadata: { name: 'n' } });
   const path = '/api/v1/namespaces/n/finalize';
   const put = await api.put(path, { metadata: { name: 'n' }, spec: { finalizers: ['a.b/c'] } });
@@ -271,7 +271,7 @@ test('a Namespace is finalized by PUT alone', async () => {
 });
 
 test('discovery tells reviews, bindings and all subresources', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const names = async (path: string): Promise<string[]> => {
     const { resources } = (await api.get(path)).body as unknown as {
       resources: { name: string; verbs: string[] }[];
@@ -302,8 +302,8 @@ describe('a CertificateSigningRequest', () => {
     status: { conditions: [{ type, status: 'True', reason: 'r', message: 'm' }] },
   });
 
-  async function requested(): Promise<Client> {
-    const { api } = await start();
+  async function requested(): Promise<ApiRequests> {
+    const { api } = await startApi();
     await api.make(REQUESTS, {
       metadata: { name: 'a' },
       spec: {

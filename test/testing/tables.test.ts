@@ -7,11 +7,11 @@ import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import {
   CONFIG_MAPS,
-  configMap,
-  start,
+  configMapBody,
+  startApi,
   WIDGETS,
   WORKLOAD,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
@@ -25,13 +25,13 @@ interface Table {
 
 async function tableOf(path: string, query: Record<string, string>, prepare: Prepare) {
   const clock = new FakeClock();
-  const { api } = await start({ clock });
+  const { api } = await startApi({ clock });
   await prepare(api);
   clock.step(125_000);
   const { body } = await api.send('GET', path, { query, headers: { accept: TABLE } });
   return body as unknown as Table;
 }
-type Prepare = (api: Awaited<ReturnType<typeof start>>['api']) => Promise<unknown>;
+type Prepare = (api: Awaited<ReturnType<typeof startApi>>['api']) => Promise<unknown>;
 
 const rows: [what: string, path: string, object: object, cells: unknown[]][] = [
   [
@@ -119,14 +119,14 @@ test('a custom resource has the columns of its definition', async () => {
         ],
       },
     });
-    await api.make(WIDGETS, widget('a', { spec: { size: 3 } }));
+    await api.make(WIDGETS, widgetBody('a', { spec: { size: 3 } }));
   });
   expect(table.columnDefinitions?.map(({ name }) => name)).toEqual(['Name', 'Size', 'Since']);
   expect(table.rows[0]?.cells).toEqual(['a', 3, '2m5s']);
 });
 
 test('what of an object is in its row is asked for', async () => {
-  const prepare: Prepare = (api) => api.make(CONFIG_MAPS, configMap('a'));
+  const prepare: Prepare = (api) => api.make(CONFIG_MAPS, configMapBody('a'));
   const none = await tableOf(CONFIG_MAPS, { includeObject: 'None' }, prepare);
   expect(none.rows[0]?.object).toBe(null);
   const whole = await tableOf(CONFIG_MAPS, { includeObject: 'Object' }, prepare);
@@ -136,10 +136,10 @@ test('what of an object is in its row is asked for', async () => {
 });
 
 test('of a watch the first event alone has the columns', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const watch = await api.watch(CONFIG_MAPS, {}, { accept: TABLE });
-  await api.make(CONFIG_MAPS, configMap('a'));
-  await api.make(CONFIG_MAPS, configMap('b'));
+  await api.make(CONFIG_MAPS, configMapBody('a'));
+  await api.make(CONFIG_MAPS, configMapBody('b'));
   const tables = [await watch.next(), await watch.next()].map(
     (event) => event?.object as unknown as Table,
   );

@@ -5,7 +5,7 @@
  * cluster.
  */
 import { expect, test } from 'vitest';
-import { type Body, start } from '../helpers/server/requests.ts';
+import { type ApiObject, startApi } from '../helpers/server/requests.ts';
 
 type Path = string;
 const IN = '/namespaces/default';
@@ -27,7 +27,7 @@ const webhook = {
 const csiDriver = { attachRequired: false, podInfoOnMount: true };
 
 /** `Invalid spec.x`: a cause. */
-const causesOf = (body: Body): string[] =>
+const causesOf = (body: ApiObject): string[] =>
   (
     (body as unknown as { details?: { causes?: { reason: string; field: string }[] } }).details
       ?.causes ?? []
@@ -260,7 +260,7 @@ test.for<[what: string, path: Path, object: object, causes: string[]]>([
     ],
   ],
 ])('is refused: %s', async ([, path, object, causes]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const { status, body } = await api.send('POST', path, {
     body: { metadata: { name: 'a' }, ...object },
   });
@@ -325,7 +325,7 @@ test.for<[what: string, path: Path, object: object, change: object, causes: stri
     Array.from({ length: 2 }, () => 'Invalid metadata.labels'),
   ],
 ])('an update cannot change %s', async ([, path, object, change, causes]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make(path, { metadata: { name: 'a' }, ...object });
   const { status, body } = await api.patch(`${path}/a`, change);
   expect([status, causesOf(body)]).toEqual([422, causes]);
@@ -338,7 +338,7 @@ test.for<[path: Path, name: string, causes: string[]]>([
   [`/apis/policy/v1${IN}/poddisruptionbudgets`, 'A_b', []],
   [`/apis/apps/v1${IN}/controllerrevisions`, 'A', ['Invalid metadata.name']],
 ])('%s: the name %s', async ([path, name, causes]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const fields = path.includes('controllerrevisions') ? { data: {}, revision: 1 } : {};
   const { body } = await api.send('POST', path, { body: { metadata: { name }, ...fields } });
   expect(causesOf(body)).toEqual(causes);

@@ -3,7 +3,7 @@
  * the reasons and fields of its causes, in its order.
  */
 import { expect, test } from 'vitest';
-import { type Body, POD_SPEC, start, WORKLOAD } from '../helpers/server/requests.ts';
+import { type ApiObject, POD_SPEC, startApi, WORKLOAD } from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const container = (more: object): object => ({
@@ -19,7 +19,7 @@ const cron = (more: object): object => ({
 });
 const port = { port: 80 };
 
-function causesOf(body: Body): string[] {
+function causesOf(body: ApiObject): string[] {
   const { causes = [] } = (body.details ?? {}) as {
     causes?: { reason: string; field?: string }[];
   };
@@ -92,7 +92,7 @@ test.for([
     ['Invalid spec.hard[apples]', 'Invalid spec.hard[apples]'],
   ],
 ] as const)('%s %j', async ([plural, body, expected]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const answer = await api.send('POST', `/api/v1/${IN}/${plural}`, {
     body: { metadata: { name: 'a' }, ...body },
   });
@@ -132,7 +132,7 @@ test.for([
   ['batch', 'cronjobs', cron({ schedule: '@every 5m' }), []],
   ['batch', 'cronjobs', cron({ timeZone: 'Nowhere/Land' }), ['Invalid spec.timeZone']],
 ] as const)('%s %s %j', async ([group, plural, body, expected]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const answer = await api.send('POST', `/apis/${group}/v1/${IN}/${plural}`, {
     body: { metadata: { name: 'a' }, ...body },
   });
@@ -177,7 +177,7 @@ test.for([
   ],
   ['apis/batch/v1', 'jobs', job({}), { spec: { parallelism: 2 } }, []],
 ] as const)('an update of %s %s', async ([api, plural, first, change, expected]) => {
-  const { api: client } = await start();
+  const { api: client } = await startApi();
   const path = `/${api}/${IN}/${plural}`;
   await client.make(path, { metadata: { name: 'a' }, ...first });
   const answer = await client.patch(`${path}/a`, change);

@@ -6,7 +6,7 @@ import { defineResource, ListWatch } from 'capstan/cache';
 import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../bindings/base/clock.ts';
-import { APPLY_PATCH, brief, type Client, start } from '../helpers/server/requests.ts';
+import { APPLY_PATCH, type ApiRequests, brief, startApi } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CRD = `${CRDS}/webs.example.com`;
@@ -38,8 +38,8 @@ const web = (version: string, name: string, spec: object = {}): object => ({
   ...{ apiVersion: `example.com/${version}`, kind: 'Web', metadata: { name }, spec },
 });
 
-async function withWebs(): Promise<Client> {
-  const { api } = await start();
+async function withWebs(): Promise<ApiRequests> {
+  const { api } = await startApi();
   await api.make(CRDS, definition(version('v1'), version('v2')));
   return api;
 }
@@ -145,7 +145,7 @@ test('a version that is served no longer is gone with its watches, and the next 
 // An informer of v1 told each object as deleted when v1 was served no longer, and all of them live
 // on as v2.
 test('a resource is gone for an informer with its definition, not with its version', async () => {
-  const { server, api } = await start();
+  const { server, api } = await startApi();
   await api.make(CRDS, definition(version('v1'), version('v2')));
   const v1 = { group: 'example.com', version: 'v1', kind: 'Web', plural: 'webs', namespaced: true };
   const listWatch = new ListWatch(
@@ -170,7 +170,7 @@ test('a resource is gone for an informer with its definition, not with its versi
 });
 
 test('versions that nothing defines have their objects in common too, and are removed together', async () => {
-  const { server, api } = await start();
+  const { server, api } = await startApi();
   await api.make(path('v1'), { ...web('v1', 'a'), kind: 'Network' });
   expect((await api.get(path('v2'))).body).toMatchObject({
     kind: 'NetworkList',
@@ -204,7 +204,7 @@ test('an object is not seeded under two versions at once', () => {
 // their spec. What the schema fills in and drops is stored by that write, as on a kube-apiserver
 // whose definition changes, and is no other generation.
 test('objects that were there before their definition are shown by its schema from then on', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   await api.make(path('v1'), web('v1', 'a', { both: 'x', stray: 1 }));
   await api.make(CRDS, definition(version('v1'), version('v2')));
   const { body } = await api.get(`${path('v1')}/a`);
@@ -231,7 +231,7 @@ test('an apply in another version that changes nothing of the spec is no other g
 
 // It was taken here and refused by every real server, which a test of installCRDs could not see.
 test('a definition in a group of Kubernetes itself says who approved it', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const field = 'metadata.annotations[api-approved.kubernetes.io]';
   const why = 'protected groups must have approval annotation "api-approved.kubernetes.io"';
   const see = 'see https://github.com/kubernetes/enhancements/pull/1111';

@@ -3,7 +3,7 @@
  * and fails its tests on any: here it heard of none, and in a cluster of one for each Pod.
  */
 import { expect, test } from 'vitest';
-import { type Answer, start } from '../helpers/server/requests.ts';
+import { type ApiResponse, startApi } from '../helpers/server/requests.ts';
 
 const IN = '/namespaces/default';
 const container = { name: 'web', image: 'i' };
@@ -23,7 +23,7 @@ const deployment = (spec: object, name = 'a'): object => ({
 });
 
 /** The texts of the Warning headers. */
-const warningsIn = (answer: Answer): string[] =>
+const warningsIn = (answer: ApiResponse): string[] =>
   [...(answer.header('warning') ?? '').matchAll(/299 - ("(?:[^"\\]|\\.)*")/g)].map(
     ([, text = '""']) => JSON.parse(text) as string,
   );
@@ -107,14 +107,14 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
     ],
   ],
 ])('it warns of %s', async ([, path, body, warnings]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   const answer = await api.send('POST', path, { body });
   expect(answer.status).toBe(201);
   expect(warningsIn(answer)).toEqual(warnings);
 });
 
 test('an update warns where it leads to another generation alone', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const path = `/apis/apps/v1${IN}/deployments`;
   const { body } = await api.send('POST', path, { body: deployment({ imagePullSecrets: [{}] }) });
   const labelled = { ...body, metadata: { ...body.metadata, labels: { a: 'b' } } };
@@ -124,7 +124,7 @@ test('an update warns where it leads to another generation alone', async () => {
 });
 
 test('what exists already is warned of before it is refused', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const body = pod({ imagePullSecrets: [{}] });
   await api.send('POST', `/api/v1${IN}/pods`, { body });
   const again = await api.send('POST', `/api/v1${IN}/pods`, { body });

@@ -1,31 +1,31 @@
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import {
-  type Body,
+  type ApiObject,
+  ApiRequests,
+  type ApiWatchEvent,
   brief,
-  Client,
   CONFIG_MAPS,
-  configMap,
+  configMapBody,
   POD_SPEC,
-  start,
-  type WatchEvent,
+  startApi,
   WIDGETS,
-  widget,
+  widgetBody,
 } from '../helpers/server/requests.ts';
 
-const versionsOf = (events: readonly WatchEvent[]): bigint[] =>
+const versionsOf = (events: readonly ApiWatchEvent[]): bigint[] =>
   events.map((event) => BigInt(event.object.metadata.resourceVersion));
 
 test("a watch from a list's version tells what happened since, in order, and then what happens", async () => {
-  const { api } = await start();
-  await api.make(WIDGETS, widget('before'));
+  const { api } = await startApi();
+  await api.make(WIDGETS, widgetBody('before'));
   const resourceVersion = await api.version(WIDGETS);
-  await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
+  await api.make(WIDGETS, widgetBody('a', { spec: { x: 1 } }));
   await api.patch(`${WIDGETS}/a`, { spec: { x: 2 } });
   const watch = await api.watch(WIDGETS, { resourceVersion });
   expect(watch.status).toBe(200);
-  await api.make(CONFIG_MAPS, configMap('not-a-widget'));
-  await api.make('/apis/example.com/v1/namespaces/other/widgets', widget('elsewhere'));
+  await api.make(CONFIG_MAPS, configMapBody('not-a-widget'));
+  await api.make('/apis/example.com/v1/namespaces/other/widgets', widgetBody('elsewhere'));
   await api.delete(`${WIDGETS}/a`);
   await api.delete(`${WIDGETS}/before`);
   const events = await watch.take(4);
@@ -42,8 +42,8 @@ test("a watch from a list's version tells what happened since, in order, and the
 });
 
 test('a watch from no version or from 0 starts with what is there', async () => {
-  const { api } = await start();
-  for (const name of ['b', 'a']) await api.make(CONFIG_MAPS, configMap(name));
+  const { api } = await startApi();
+  for (const name of ['b', 'a']) await api.make(CONFIG_MAPS, configMapBody(name));
   for (const query of [{}, { resourceVersion: '0' }] as Record<string, string>[]) {
     const watch = await api.watch(CONFIG_MAPS, query);
     expect((await watch.take(2)).map(brief)).toEqual(['ADDED a', 'ADDED b']);
@@ -54,14 +54,14 @@ test('a watch from no version or from 0 starts with what is there', async () => 
 // before a restart took them for signs of life, and kept for ever what is not there any more.
 test('a watch from a version that the server has not reached is silent until it has, as of kube-apiserver', async () => {
   const clock = new FakeClock();
-  const { api } = await start({ clock });
-  await api.make(CONFIG_MAPS, configMap('before'));
+  const { api } = await startApi({ clock });
+  await api.make(CONFIG_MAPS, configMapBody('before'));
   const resourceVersion = String(Number(await api.version(CONFIG_MAPS)) + 2);
   const query = { resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '600' };
   const watch = await api.watch(CONFIG_MAPS, query);
   expect(watch.status).toBe(200);
   await clock.run(180_000);
-  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMap(name));
+  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMapBody(name));
   await clock.run(60_000);
   const events = await watch.take(3);
   expect(events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'BOOKMARK']);
@@ -69,9 +69,9 @@ test('a watch from a version that the server has not reached is silent until it 
 });
 
 test('a watch resumes after any version it has told, without a gap and without a repetition', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const whole = await api.watch(WIDGETS);
-  for (let at = 0; at < 6; at++) await api.make(WIDGETS, widget(`w${at}`));
+  for (let at = 0; at < 6; at++) await api.make(WIDGETS, widgetBody(`w${at}`));
   await api.delete(`${WIDGETS}/w2`);
   const events = await whole.take(7);
   for (const [at, event] of events.entries()) {
@@ -83,18 +83,18 @@ test('a watch resumes after any version it has told, without a gap and without a
 });
 
 test('a watch from a version that does not exist yet tells what comes after it', async () => {
-  const { api } = await start();
-  await api.make(WIDGETS, widget('a'));
+  const { api } = await startApi();
+  await api.make(WIDGETS, widgetBody('a'));
   const version = BigInt(await api.version(WIDGETS)) + 2n;
   const watch = await api.watch(WIDGETS, { resourceVersion: String(version) });
-  for (const name of ['b', 'c', 'd']) await api.make(WIDGETS, widget(name));
+  for (const name of ['b', 'c', 'd']) await api.make(WIDGETS, widgetBody(name));
   expect((await watch.take(1)).map(brief)).toEqual(['ADDED d']);
 });
 
 describe('through a selector', () => {
   test('an object that stops matching is DELETED with its old state and the new version', async () => {
-    const { api } = await start();
-    await api.make(WIDGETS, { ...widget('a'), metadata: { name: 'a', labels: { on: 'no' } } });
+    const { api } = await startApi();
+    await api.make(WIDGETS, { ...widgetBody('a'), metadata: { name: 'a', labels: { on: 'no' } } });
     const watch = await api.watch(WIDGETS, {
       labelSelector: 'on=yes',
       resourceVersion: await api.version(WIDGETS),
@@ -121,7 +121,7 @@ describe('through a selector', () => {
   });
 
   test('by field one object or one phase is followed', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const pods = '/api/v1/namespaces/default/pods';
     const fieldSelector = 'metadata.name=a,status.phase!=Succeeded';
     const watch = await api.watch(pods, { fieldSelector });
@@ -139,8 +139,8 @@ describe('410', () => {
   };
 
   test('comes as an event after 200, and ends the watch, once the version is out of the history', async () => {
-    const { api } = await start({ historySize: 2 });
-    const first = (await api.make(WIDGETS, widget('a'))).metadata.resourceVersion;
+    const { api } = await startApi({ historySize: 2 });
+    const first = (await api.make(WIDGETS, widgetBody('a'))).metadata.resourceVersion;
     for (let x = 0; x < 2; x++) await api.patch(`${WIDGETS}/a`, { spec: { x } });
     const last = await api.watch(WIDGETS, { resourceVersion: first });
     expect((await last.take(2)).map(brief)).toEqual(['MODIFIED a', 'MODIFIED a']);
@@ -154,8 +154,8 @@ describe('410', () => {
   });
 
   test('after expireHistory meets every version handed out before, also of resources first written later', async () => {
-    const { api, server } = await start();
-    await api.make(WIDGETS, widget('a'));
+    const { api, server } = await startApi();
+    await api.make(WIDGETS, widgetBody('a'));
     const running = await api.watch(WIDGETS);
     const resourceVersion = await api.version(WIDGETS);
     server.expireHistory();
@@ -165,7 +165,7 @@ describe('410', () => {
       ]);
     }
     const fresh = await api.watch(WIDGETS, { resourceVersion: await api.version(WIDGETS) });
-    await api.make(WIDGETS, widget('b'));
+    await api.make(WIDGETS, widgetBody('b'));
     expect((await fresh.take(1)).map(brief)).toEqual(['ADDED b']);
     expect((await running.take(2)).map(brief)).toEqual(['ADDED a', 'ADDED b']);
   });
@@ -174,10 +174,10 @@ describe('410', () => {
 describe('in time', () => {
   test('a watch ends cleanly after timeoutSeconds', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const watch = await api.watch(WIDGETS, { timeoutSeconds: '10' });
     clock.step(9_999);
-    await api.make(WIDGETS, widget('a'));
+    await api.make(WIDGETS, widgetBody('a'));
     clock.step(1);
     const { events, error } = await watch.rest();
     expect(error).toBeUndefined();
@@ -187,10 +187,10 @@ describe('in time', () => {
 
   test('a watch without timeoutSeconds ends between half an hour and an hour', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const watch = await api.watch(WIDGETS);
     clock.step(1_800_000 - 1);
-    await api.make(WIDGETS, widget('a'));
+    await api.make(WIDGETS, widgetBody('a'));
     await watch.take(1);
     clock.step(1_800_000);
     expect(await watch.rest()).toEqual({ events: [], error: undefined });
@@ -198,7 +198,7 @@ describe('in time', () => {
 
   test('bookmarks come each interval and two seconds before the end, to those who asked for them', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock, bookmarkInterval: 20_000 });
+    const { api } = await startApi({ clock, bookmarkInterval: 20_000 });
     const resourceVersion = await api.version(WIDGETS);
     const asked = await api.watch(WIDGETS, {
       resourceVersion,
@@ -209,7 +209,8 @@ describe('in time', () => {
     const versions: string[] = [];
     for (const ms of [20_000, 20_000, 8_000]) {
       versions.push(
-        (await api.make(CONFIG_MAPS, configMap(`at-${versions.length}`))).metadata.resourceVersion,
+        (await api.make(CONFIG_MAPS, configMapBody(`at-${versions.length}`))).metadata
+          .resourceVersion,
       );
       clock.step(ms);
     }
@@ -223,13 +224,13 @@ describe('in time', () => {
     );
     expect((await silent.rest()).events).toEqual([]);
     const resumed = await api.watch(WIDGETS, { resourceVersion: versions[2]! });
-    await api.make(WIDGETS, widget('a'));
+    await api.make(WIDGETS, widgetBody('a'));
     expect((await resumed.take(1)).map(brief)).toEqual(['ADDED a']);
   });
 
   test('a client that leaves takes its watch and its timers along', async () => {
     const clock = new FakeClock();
-    const { api } = await start({ clock });
+    const { api } = await startApi({ clock });
     const watch = await api.watch(WIDGETS, { allowWatchBookmarks: 'true' });
     expect(clock.timers()).toBeGreaterThan(0);
     watch.close();
@@ -238,8 +239,8 @@ describe('in time', () => {
 });
 
 test('initial events on request end with a bookmark that says so', async () => {
-  const { api } = await start();
-  await api.make(WIDGETS, widget('a'));
+  const { api } = await startApi();
+  await api.make(WIDGETS, widgetBody('a'));
   const query = {
     sendInitialEvents: 'true',
     resourceVersionMatch: 'NotOlderThan',
@@ -267,8 +268,8 @@ describe('initial events', () => {
   )(
     'from the version %s, with sendInitialEvents %s and bookmarks %s, a watch begins as of kube-apiserver',
     async ([version, initial, bookmarks]) => {
-      const { api } = await start();
-      for (const name of ['a', 'b']) await api.make(WIDGETS, widget(name));
+      const { api } = await startApi();
+      for (const name of ['a', 'b']) await api.make(WIDGETS, widgetBody(name));
       const query: Record<string, string> = {};
       if (version !== 'none')
         query.resourceVersion = version === '0' ? '0' : await api.version(WIDGETS);
@@ -279,7 +280,7 @@ describe('initial events', () => {
           resourceVersionMatch: 'NotOlderThan',
         });
       const watch = await api.watch(WIDGETS, query);
-      await api.make(WIDGETS, widget('c'));
+      await api.make(WIDGETS, widgetBody('c'));
       const told = initial ?? version !== 'current';
       const expected = [
         ...(told ? ['ADDED a', 'ADDED b'] : []),
@@ -292,9 +293,12 @@ describe('initial events', () => {
 
   // apiserver: RunWatchSemanticInitialEventsExtended
   test('the bookmark at the end of initial events has the version of the whole server', async () => {
-    const { api } = await start();
-    await api.make(WIDGETS, widget('a'));
-    const elsewhere = await api.make('/apis/example.com/v1/namespaces/other/widgets', widget('a'));
+    const { api } = await startApi();
+    await api.make(WIDGETS, widgetBody('a'));
+    const elsewhere = await api.make(
+      '/apis/example.com/v1/namespaces/other/widgets',
+      widgetBody('a'),
+    );
     const watch = await api.watch(WIDGETS, {
       sendInitialEvents: 'true',
       resourceVersionMatch: 'NotOlderThan',
@@ -309,9 +313,9 @@ describe('initial events', () => {
 // The socket was full after the first objects, so the bookmark was left out, and the client waited
 // for it in vain.
 test('initial events that are more than a socket takes end with their bookmark too', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   for (let n = 0; n < 10; n++)
-    await api.make(WIDGETS, widget(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
+    await api.make(WIDGETS, widgetBody(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
   const query = {
     sendInitialEvents: 'true',
     resourceVersionMatch: 'NotOlderThan',
@@ -330,7 +334,7 @@ test.for<[query: Record<string, string>, status: number]>([
   [{ labelSelector: '==' }, 400],
   [{ resourceVersionMatch: 'Exact' }, 422],
 ])('a watch with %o is refused with %i before it starts', async ([query, status]) => {
-  const { api } = await start();
+  const { api } = await startApi();
   expect(await api.get(WIDGETS, { watch: 'true', ...query })).toMatchObject({
     status,
     body: { kind: 'Status' },
@@ -338,20 +342,21 @@ test.for<[query: Record<string, string>, status: number]>([
 });
 
 test('the old path of a watch, and one whose value is left out, are watches too', async () => {
-  const { api } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
+  const { api } = await startApi();
+  await api.make(CONFIG_MAPS, configMapBody('a'));
   const old = await api.watch('/api/v1/watch/namespaces/default/configmaps', { watch: '' });
   expect((await old.take(1)).map(brief)).toEqual(['ADDED a']);
 });
 
 describe('a slow reader', () => {
-  const big = (x: number): object => widget('big', { spec: { x, filler: 'x'.repeat(1_000_000) } });
+  const big = (x: number): object =>
+    widgetBody('big', { spec: { x, filler: 'x'.repeat(1_000_000) } });
 
   async function behind(historySize: number) {
-    const { api, server } = await start({ historySize });
+    const { api, server } = await startApi({ historySize });
     const made = await api.make(WIDGETS, big(0));
     const transport = server.transport();
-    const slow = new Client(transport);
+    const slow = new ApiRequests(transport);
     const watch = await slow.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });
     // More than socket buffers on loopback hold, unread.
     for (let x = 1; x <= 40; x++) await api.patch(`${WIDGETS}/big`, { spec: { x } });
@@ -369,9 +374,9 @@ describe('a slow reader', () => {
 
   // apiserver: RunTestWatcherTimeout
   test('keeps no other one waiting', async () => {
-    const { api, server } = await start();
+    const { api, server } = await startApi();
     const { resourceVersion } = (await api.make(WIDGETS, big(0))).metadata;
-    const slow = new Client(server.transport());
+    const slow = new ApiRequests(server.transport());
     for (let i = 0; i < 3; i++) await slow.watch(WIDGETS, { resourceVersion });
     const watch = await api.watch(WIDGETS, { resourceVersion });
     for (let x = 1; x <= 22; x++) {
@@ -410,7 +415,7 @@ const seed = Number(process.env.CAPSTAN_SEED ?? Date.now() % 1_000_000);
 // whatever is written meanwhile. Many readers list (in one go or in pages) at random moments while
 // writers create, change and delete.
 test(`under concurrent writes a list and the watch from it give every event once (CAPSTAN_SEED=${seed})`, async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const pick = random(seed);
   const all = await api.watch(WIDGETS);
   let writing = true;
@@ -428,16 +433,16 @@ test(`under concurrent writes a list and the watch from it give every event once
         });
       else
         await api.send('POST', WIDGETS, {
-          body: { ...widget(name), metadata: { name, labels: label() } },
+          body: { ...widgetBody(name), metadata: { name, labels: label() } },
         });
     }
   }
 
   interface Reader {
-    state: Map<string, Body>;
+    state: Map<string, ApiObject>;
     version: string;
     query: Record<string, string>;
-    watch: Awaited<ReturnType<Client['watch']>>;
+    watch: Awaited<ReturnType<ApiRequests['watch']>>;
   }
   const readers: Reader[] = [];
   async function read(): Promise<void> {
@@ -469,12 +474,15 @@ test(`under concurrent writes a list and the watch from it give every event once
   ]);
   // Seen by everybody, whatever the selector: the last event.
   await api.make(WIDGETS, {
-    ...widget('last'),
+    ...widgetBody('last'),
     metadata: { name: 'last', labels: { even: 'yes' } },
   });
 
-  const history: WatchEvent[] = [];
-  const untilLast = async (watch: Reader['watch'], into: WatchEvent[]): Promise<WatchEvent[]> => {
+  const history: ApiWatchEvent[] = [];
+  const untilLast = async (
+    watch: Reader['watch'],
+    into: ApiWatchEvent[],
+  ): Promise<ApiWatchEvent[]> => {
     for (;;) {
       into.push(...(await watch.take(1)));
       if (brief(into.at(-1)!) === 'ADDED last') return into;

@@ -7,7 +7,13 @@ import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, JSON_PATCH, MERGE_PATCH, POD_SPEC, start } from '../helpers/server/requests.ts';
+import {
+  type ApiObject,
+  JSON_PATCH,
+  MERGE_PATCH,
+  POD_SPEC,
+  startApi,
+} from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const DEPLOYMENTS = `/apis/apps/v1/${IN}/deployments`;
@@ -34,11 +40,11 @@ const deployment = (spec: object = {}): DeploymentObject => ({
   metadata: { name: 'a', namespace: 'default' },
   spec: { replicas: 1, selector: { matchLabels: labels }, template: template(), ...spec },
 });
-const version = ({ metadata: { resourceVersion, generation } }: Body) => [
+const version = ({ metadata: { resourceVersion, generation } }: ApiObject) => [
   resourceVersion,
   generation,
 ];
-const owned = (body: Body): object[] =>
+const owned = (body: ApiObject): object[] =>
   ((body.metadata as { managedFields?: { fieldsV1: object }[] }).managedFields ?? []).map(
     ({ fieldsV1 }) => fieldsV1,
   );
@@ -72,7 +78,7 @@ describe('zero values that Go leaves out', () => {
       { apiVersion: 'apps/v1', kind: 'Deployment', spec: { paused: false } },
     ],
   ] as const)('are no change: %s', async ([, subresource, type, body]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = await api.make(DEPLOYMENTS, deployment());
     if (type === APPLY)
       await api.send('PATCH', `${DEPLOYMENTS}/a`, { body, type, query: { fieldManager: 'm' } });
@@ -90,7 +96,7 @@ describe('zero values that Go leaves out', () => {
   });
 
   test('are not written again by a createOrUpdate that sets them each time', async () => {
-    const { server } = await start();
+    const { server } = await startApi();
     let written = 0;
     const inner = server.transport();
     const transport: Transport = {
@@ -117,7 +123,7 @@ describe('zero values that Go leaves out', () => {
   });
 
   test('stay where Go has a pointer to them', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const pod = {
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 0,
@@ -131,7 +137,7 @@ describe('zero values that Go leaves out', () => {
   });
 
   test('stay in a map, where null is one', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = await api.make(`/api/v1/${IN}/secrets`, {
       metadata: { name: 'a' },
       data: { a: null, b: '' },
@@ -189,7 +195,7 @@ describe('what Go always writes', () => {
       },
     ],
   ] as const)('is there where nobody has set it: %s', async ([path, fields, expected]) => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = await api.make(`/apis/${path}`, { metadata: { name: 'a' }, ...fields });
     expect(made).toMatchObject(expected);
     const again = await api.put(`/apis/${path}/a`, made);
@@ -197,7 +203,7 @@ describe('what Go always writes', () => {
   });
 
   test('is there in an event, under both of its names', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const made = await api.make(`/api/v1/${IN}/events`, {
       metadata: { name: 'a' },
       involvedObject: { namespace: 'default' },
@@ -227,7 +233,7 @@ describe('what Go always writes', () => {
   });
 
   test('is nobody’s, but a list is owned by who sent it empty, and comes back as none', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const ROLES = `/apis/rbac.authorization.k8s.io/v1/${IN}/roles`;
     expect(owned(await api.make(ROLES, { metadata: { name: 'a' } }))).toEqual([]);
     const sent = await api.make(ROLES, { metadata: { name: 'b' }, rules: [] });
@@ -236,7 +242,7 @@ describe('what Go always writes', () => {
   });
 
   test('is there in a condition, also of a status that was taken away', async () => {
-    const { api } = await start();
+    const { api } = await startApi();
     const PDBS = `/apis/policy/v1/${IN}/poddisruptionbudgets`;
     await api.make(PDBS, { metadata: { name: 'a' } });
     const time = '2026-01-02T03:04:05Z';
@@ -271,7 +277,7 @@ describe('objects that are there from the beginning', () => {
 
 // It came back as 0, where a cluster has the port itself.
 test('a Service has no target port of 0 where none was said', async () => {
-  const { api } = await start();
+  const { api } = await startApi();
   const made = await api.make(`/api/v1/${IN}/services`, {
     metadata: { name: 'a' },
     spec: { ports: [{ port: 80 }] },

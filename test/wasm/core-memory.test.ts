@@ -13,9 +13,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Core } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { type Step, script, World } from './memory-script.ts';
+import { type MemoryStep, MemoryWorld, script } from './memory-script.ts';
 
-function play(world: World, { name, real, model }: Step): void {
+function play(world: MemoryWorld, { name, real, model }: MemoryStep): void {
   const got = real(world);
   const wanted = model(world);
   if (got !== wanted) expect(got, name).toEqual(wanted); // millions of calls: `expect` alone would take most of the time
@@ -24,7 +24,10 @@ function play(world: World, { name, real, model }: Step): void {
 /**
  * The error of a step that is refused memory, undefined when it ran. Any other error is a failure.
  */
-function refusal(world: World, { name, real }: Step): { answered: unknown } | undefined {
+function refusal(
+  world: MemoryWorld,
+  { name, real }: MemoryStep,
+): { answered: unknown } | undefined {
   try {
     return { answered: real(world) };
   } catch (error) {
@@ -36,7 +39,7 @@ function refusal(world: World, { name, real }: Step): { answered: unknown } | un
 
 /** How many blocks each step of the script asks for. */
 function requestsOfSteps(): number[] {
-  const world = new World();
+  const world = new MemoryWorld();
   const plenty = 1_000_000;
   const counts = script.map((each) => {
     world.grant(plenty);
@@ -77,8 +80,8 @@ describe.each<KeyMode>(['wasm', 'js'])(
       for (const [at, count] of counts.entries()) {
         for (let granted = 0; granted < count; granted++) {
           total++;
-          const world = new World();
-          const one = script[at] as Step;
+          const world = new MemoryWorld();
+          const one = script[at] as MemoryStep;
           for (const { real, model } of script.slice(0, at)) {
             real(world);
             model(world);
@@ -115,7 +118,7 @@ describe.each<KeyMode>(['wasm', 'js'])(
     test('leaks nothing: when all is given back, there is as much room after a hundred refusals of each block as after one', () => {
       const counts = requestsOfSteps();
       const roomAfter = (times: number): number => {
-        const world = new World();
+        const world = new MemoryWorld();
         for (const [at, one] of script.entries()) {
           let done = false;
           for (let granted = 0; granted < (counts[at] as number) && !done; granted++) {

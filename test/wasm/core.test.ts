@@ -17,7 +17,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { expectError, expectRejection, wrong } from '../helpers/expect-error.ts';
+import { expectError, expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { isCollected } from '../helpers/garbage-collection.ts';
 import { settle } from '../helpers/promise-state.ts';
 import { Random, testSeed } from '../helpers/random.ts';
@@ -467,7 +467,7 @@ describe('initCore', () => {
   test('without a module it only loads; with one after first use, or with what is none, it is a typed error', () => {
     initCore({});
     initCore({});
-    expectError(() => initCore({ module: wrong({}) }), 'INVALID_ARGUMENT', /module/);
+    expectError(() => initCore({ module: invalidArgument({}) }), 'INVALID_ARGUMENT', /module/);
     const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
     expectError(() => initCore({ module: empty }), 'INVALID_ARGUMENT', /core\.wasm/);
   });

@@ -65,7 +65,7 @@ class ProbePriorityQueue extends PriorityQueue {
 }
 
 /** Everything that the script works on, beside its model. */
-export class World {
+export class MemoryWorld {
   readonly core: Core;
   readonly cache = new CacheCore();
   readonly clock = new FakeClock();
@@ -142,19 +142,26 @@ export class World {
 }
 
 /** A step of the script. What both answer must be equal. */
-export interface Step {
+export interface MemoryStep {
   name: string;
-  real(world: World): unknown;
-  model(world: World): unknown;
+  real(world: MemoryWorld): unknown;
+  model(world: MemoryWorld): unknown;
 }
 
-export const script: Step[] = [];
-const step = (name: string, real: Step['real'], model: Step['model'] = () => undefined): void => {
+export const script: MemoryStep[] = [];
+const step = (
+  name: string,
+  real: MemoryStep['real'],
+  model: MemoryStep['model'] = () => undefined,
+): void => {
   script.push({ name, real, model });
 };
 
 /** A step that makes a part of the world. */
-const make = <K extends keyof World>(name: K, one: (world: World) => World[K]): void =>
+const make = <K extends keyof MemoryWorld>(
+  name: K,
+  one: (world: MemoryWorld) => MemoryWorld[K],
+): void =>
   step(`new ${name}`, (w) => {
     w[name] = one(w);
   });

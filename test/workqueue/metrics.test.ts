@@ -8,7 +8,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, wrong } from '../helpers/expect-error.ts';
+import { expectError, invalidArgument } from '../helpers/expect-error.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
@@ -158,7 +158,7 @@ describe.each(implementations)("a user's provider, $name", (make) => {
     const provider: Partial<MetricsProvider> = new RecordingProvider();
     provider.newRetriesMetric = undefined;
     expectError(
-      () => make.queue({ name: 'q', metricsProvider: wrong(provider) }),
+      () => make.queue({ name: 'q', metricsProvider: invalidArgument(provider) }),
       'INVALID_ARGUMENT',
       /newRetriesMetric/,
     );
@@ -400,7 +400,7 @@ describe('PrometheusProvider by hand', () => {
   test('without a queue the text is empty, and an unknown flavor is a typed error', () => {
     expect(new PrometheusProvider().text()).toBe('');
     expectError(
-      () => new PrometheusProvider({ flavor: wrong('prom') }),
+      () => new PrometheusProvider({ flavor: invalidArgument('prom') }),
       'INVALID_ARGUMENT',
       /flavor/,
     );

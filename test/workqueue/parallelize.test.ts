@@ -1,7 +1,7 @@
 /** bindings/workqueue/parallelize.ts. */
 import { parallelizeUntil } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, wrong } from '../helpers/expect-error.ts';
+import { expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { settle, track } from '../helpers/promise-state.ts';
 
 describe('parallelizeUntil', () => {
@@ -129,7 +129,12 @@ describe('parallelizeUntil', () => {
     ['signal', 1, 1, () => {}, { signal: 5 }],
   ])('a bad "%s" is a typed error that names it', async (name, workers, pieces, run, options) => {
     const call = async () =>
-      parallelizeUntil(wrong(workers), wrong(pieces), wrong(run), wrong(options));
+      parallelizeUntil(
+        invalidArgument(workers),
+        invalidArgument(pieces),
+        invalidArgument(run),
+        invalidArgument(options),
+      );
     await expectRejection(call(), 'INVALID_ARGUMENT', new RegExp(name));
   });
 });

@@ -1,7 +1,7 @@
 /** bindings/workqueue/until.ts. */
 import { FakeClock, setErrorHandler, until, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, wrong } from '../helpers/expect-error.ts';
+import { expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { settle, track } from '../helpers/promise-state.ts';
 
 function start() {
@@ -144,7 +144,8 @@ describe('until', () => {
     ['periodMs', () => {}, -1],
     ['periodMs', () => {}, '100'],
   ])('a bad "%s" is a typed error that names it', async (name, fn, periodMs) => {
-    const call = async () => until(wrong(fn), wrong(periodMs), { signal: AbortSignal.abort() });
+    const call = async () =>
+      until(invalidArgument(fn), invalidArgument(periodMs), { signal: AbortSignal.abort() });
     await expectRejection(call(), 'INVALID_ARGUMENT', name);
   });
 });

@@ -12,7 +12,7 @@ import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
 import { ProcessorListener } from '../../../bindings/cache/informer/listener.ts';
 import { SharedProcessor } from '../../../bindings/cache/informer/processor.ts';
 import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
-import { configMap, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
+import { configMapAt, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
 
 const FLOOD = 20_000;
 const CHUNK = 100;
@@ -33,14 +33,14 @@ function flooded(fifo: 'real' | 'delta' = 'real') {
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let i = 0; i < FLOOD; i += CHUNK) {
       const events = Array.from({ length: CHUNK }, (_, j) =>
-        event('MODIFIED', configMap('a', `${6 + i + j}`)),
+        event('MODIFIED', configMapAt('a', `${6 + i + j}`)),
       );
       yield new TextEncoder().encode(events.join(''));
     }
     await new Promise(() => undefined);
   }
   const server = new Replies(
-    () => answer(200, listBody('5', [configMap('a', '5')])),
+    () => answer(200, listBody('5', [configMapAt('a', '5')])),
     () => ({ status: 200, headers: new Headers(), body: body() }),
   );
   const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
@@ -132,7 +132,7 @@ test('what is overdue is what waits for the thread alone', async () => {
   const add = (count: number): void => {
     for (let i = 0; i < count; i++)
       processor.distribute(
-        { type: 'add', object: configMap('a', '1'), isInInitialList: false, repeated: false },
+        { type: 'add', object: configMapAt('a', '1'), isInInitialList: false, repeated: false },
         false,
       );
   };

@@ -8,7 +8,7 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { bookmark, configMap, event } from '../../helpers/cache/scripted-server.ts';
+import { bookmark, configMapAt, event } from '../../helpers/cache/scripted-server.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
 
 const reported = collectErrors();
@@ -100,7 +100,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     void informer.run();
     await clock.settle();
     told.length = 0;
-    const changed = [configMap('a', '11'), configMap('b', '12'), configMap('a', '13')];
+    const changed = [configMapAt('a', '11'), configMapAt('b', '12'), configMapAt('a', '13')];
     server.send(changed.map((object) => event('MODIFIED', object)).join(''));
     await clock.settle();
     expect(told).toEqual(fifo === 'real' ? ['~a', '~b', '~a'] : ['~a', '~a', '~b']);

@@ -14,7 +14,7 @@ import {
   LiveServer,
   statusBody,
 } from '../../helpers/cache/live-server.ts';
-import { nameOf, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import { nameOrTombstone, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { collectErrors, notExpired } from '../../helpers/reported-errors.ts';
 
@@ -36,13 +36,13 @@ describe('handlers', () => {
     const rejecting: string[] = [];
     informer.addEventHandler({
       onAdd(object) {
-        throwing.push(nameOf(object));
+        throwing.push(nameOrTombstone(object));
         throw new Error('thrown');
       },
     });
     informer.addEventHandler({
       async onAdd(object) {
-        rejecting.push(nameOf(object));
+        rejecting.push(nameOrTombstone(object));
         throw new Error('rejected');
       },
     });
@@ -67,7 +67,7 @@ describe('handlers', () => {
     const waiting: (() => void)[] = [];
     informer.addEventHandler({
       onAdd(object) {
-        seen.push(nameOf(object));
+        seen.push(nameOrTombstone(object));
         return new Promise<void>((resolve) => waiting.push(resolve)) as unknown as undefined;
       },
     });
@@ -137,7 +137,7 @@ describe('handlers', () => {
     const seen: string[] = [];
     const registration = informer.addEventHandler({
       onAdd(object) {
-        seen.push(nameOf(object));
+        seen.push(nameOrTombstone(object));
         informer.removeEventHandler(registration);
       },
     });

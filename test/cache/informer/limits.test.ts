@@ -22,7 +22,7 @@ import {
 import { setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   Replies,
   stream,
@@ -359,17 +359,17 @@ test('the mark of a limit stands where it was put', async () => {
 // change while they are streamed never synced.
 test('a stream of initial objects needs room for what it ends with', async () => {
   const changes = Array.from({ length: 60 }, (_, i) =>
-    event('MODIFIED', { ...configMap('a0', String(100 + i)), ...filled(1 * KB, 'xy'[i % 2]) }),
+    event('MODIFIED', { ...configMapAt('a0', String(100 + i)), ...filled(1 * KB, 'xy'[i % 2]) }),
   );
   const first = Array.from({ length: 10 }, (_, i) =>
-    event('ADDED', { ...configMap(`a${i}`, String(i + 1)), ...filled(1 * KB) }),
+    event('ADDED', { ...configMapAt(`a${i}`, String(i + 1)), ...filled(1 * KB) }),
   );
-  const gone = event('DELETED', { ...configMap('a9', '200'), ...filled(1 * KB) });
+  const gone = event('DELETED', { ...configMapAt('a9', '200'), ...filled(1 * KB) });
   const frames = [
     ...first,
     ...changes,
     gone,
-    event('ADDED', configMap('late', '201')),
+    event('ADDED', configMapAt('late', '201')),
     bookmark('300', 'true'),
   ];
   const clock = new FakeClock();

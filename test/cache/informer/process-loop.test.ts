@@ -16,7 +16,7 @@ import { ProcessLoop } from '../../../bindings/cache/informer/process-loop.ts';
 import { RealFIFO } from '../../../bindings/cache/queue/fifo.ts';
 import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
-import { configMap, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
+import { configMapAt, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
 
 function world(clock: Clock = systemClock) {
   const { store, frames } = new ByteStore({}, true);
@@ -218,7 +218,7 @@ function informer(names: readonly string[], options: { fifo?: 'real' | 'delta' }
         200,
         listBody(
           '5',
-          names.map((name) => configMap(name, '1')),
+          names.map((name) => configMapAt(name, '1')),
         ),
       ),
     ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) }),
@@ -253,9 +253,9 @@ test('events that came with one that was refused are told', async () => {
       throw new Error('no room');
     };
     body.send(
-      event('MODIFIED', configMap('a', '6')) +
-        event('DELETED', configMap('old', '7')) +
-        event('ADDED', configMap('b', '8')),
+      event('MODIFIED', configMapAt('a', '6')) +
+        event('DELETED', configMapAt('old', '7')) +
+        event('ADDED', configMapAt('b', '8')),
     );
     await clock.settle();
     expect(told).toEqual(['-old', '+b']);
@@ -301,7 +301,10 @@ function flooded(chunk: number, fifo: 'real' | 'delta', readMs: number) {
     for (let i = 0; i < FLOOD; ) {
       let text = '';
       for (let end = i + chunk; i < end; i++)
-        text += event(i % 50 === 49 ? 'DELETED' : 'MODIFIED', configMap(`a-${i % 20}`, `${6 + i}`));
+        text += event(
+          i % 50 === 49 ? 'DELETED' : 'MODIFIED',
+          configMapAt(`a-${i % 20}`, `${6 + i}`),
+        );
       yield new TextEncoder().encode(text);
     }
     await new Promise(() => undefined);

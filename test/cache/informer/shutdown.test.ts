@@ -7,7 +7,7 @@ import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/ca
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
-import { nameOf, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { nameOrTombstone, setUp } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
 
 const reported = collectErrors();
@@ -19,9 +19,9 @@ function slow(events: string[], name = 'handler') {
     release: gate.resolve,
     handler: {
       async onAdd(object: ConfigMap) {
-        events.push(`${name} begins ${nameOf(object)}`);
+        events.push(`${name} begins ${nameOrTombstone(object)}`);
         await gate.promise;
-        events.push(`${name} ends ${nameOf(object)}`);
+        events.push(`${name} ends ${nameOrTombstone(object)}`);
       },
     },
   };

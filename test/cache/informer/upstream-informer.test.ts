@@ -15,7 +15,12 @@ import {
 import { describe, expect, test } from 'vitest';
 import { ResyncSchedule } from '../../../bindings/cache/informer/resync.ts';
 import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
-import { heldHandler, nameOf, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import {
+  heldHandler,
+  nameOrTombstone,
+  setUp,
+  teller,
+} from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
 
@@ -33,7 +38,7 @@ describe('indices', () => {
     await clock.settle();
     const indexer = informer.getIndexer() as Indexer<ConfigMap, string>;
     const under = (index: string, value: string): string[] =>
-      indexer.byIndex(index, value).map(nameOf).sort();
+      indexer.byIndex(index, value).map(nameOrTombstone).sort();
     expect(under('labels', 'a')).toEqual(['pod1']);
     server.put('pod3', { labels: { a: 'a-val2' } });
     await clock.settle();

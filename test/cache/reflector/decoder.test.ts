@@ -9,7 +9,7 @@ import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decode
 import { answer, type ConfigMap } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -55,7 +55,7 @@ function counting(refuse?: Error) {
   return { decoder, open, made, forgotten };
 }
 
-const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
+const lists: Reply = () => answer(200, listBody('5', [configMapAt('a', '1')]));
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
 
 test.each<[string, Reply[], string[]]>([
@@ -73,7 +73,7 @@ test.each<[string, Reply[], string[]]>([
     'a list whose token expires',
     [
       () => answer(422, ''),
-      () => answer(200, listBody('5', [configMap('a', '1')], 'more')),
+      () => answer(200, listBody('5', [configMapAt('a', '1')], 'more')),
       () => answer(410, JSON.stringify(status(410, 'Expired'))),
       lists,
       holds,
@@ -83,7 +83,7 @@ test.each<[string, Reply[], string[]]>([
   [
     'a stream without an end, an ERROR, garbage, a cut list',
     [
-      () => stream([event('ADDED', configMap('a', '1'))], 'close'),
+      () => stream([event('ADDED', configMapAt('a', '1'))], 'close'),
       () => stream(['<html>'], 'hold'),
       () => stream(['{"items":['], 'reset'),
       () => stream([event('ERROR', status(410, 'Expired'))], 'hold'),
@@ -117,7 +117,7 @@ test('says which of the initial objects are no longer wanted: each that another 
     'MODIFIED a 6',
   ].map((frame) => {
     const [type = '', name = '', version = ''] = frame.split(' ');
-    return event(type, configMap(name, version));
+    return event(type, configMapAt(name, version));
   });
   const live: Reply = ({ signal }) => stream([...frames, bookmark('6', 'true')], 'hold', signal);
   const { names, stop } = await reflect(new Replies(live), { decoder, watchList: true });

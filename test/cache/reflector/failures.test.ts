@@ -8,7 +8,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { answer, type ConfigMap, Stream } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -30,7 +30,7 @@ const refuses =
   (code: number, reason: string, headers: Record<string, string> = {}, more: object = {}): Reply =>
   () =>
     answer(code, JSON.stringify(status(code, reason, more)), headers);
-const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
+const lists: Reply = () => answer(200, listBody('5', [configMapAt('a', '1')]));
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
 const sends =
   (frame: string): Reply =>
@@ -146,7 +146,7 @@ describe('every failure reaches the handler, with its class and what happens nex
   test.each([
     ['of the version that was asked for', bookmark('5')],
     ['without a version', bookmark('')],
-    ['that comes again', event('MODIFIED', configMap('a', '5'))],
+    ['that comes again', event('MODIFIED', configMapAt('a', '5'))],
   ])(
     'a watch that ends at once with an event %s is soon opened again later, without a list',
     async (_, frame) => {
@@ -206,7 +206,7 @@ describe('every failure reaches the handler, with its class and what happens nex
   });
 
   test('a continue token that expired costs one full list', async () => {
-    const first: Reply = () => answer(200, listBody('5', [configMap('a', '1')], 'token'));
+    const first: Reply = () => answer(200, listBody('5', [configMapAt('a', '1')], 'token'));
     const server = new Replies(first, refuses(410, 'Expired'), lists, holds);
     const { told, stop } = await listing(server);
     expect([told(), server.asked()]).toEqual([
@@ -438,7 +438,7 @@ describe('status', () => {
 });
 
 test('an event without a version does not move the last one: the watch goes on from where it is sure', async () => {
-  const frames = [event('ADDED', configMap('b', '6')), event('MODIFIED', configMap('b', ''))];
+  const frames = [event('ADDED', configMapAt('b', '6')), event('MODIFIED', configMapAt('b', ''))];
   const server = new Replies(lists, () => stream(frames, 'close'), holds);
   const { names, stop } = await listing(server);
   expect([names(), server.asked().at(-1)]).toEqual([['a', 'b'], 'watch 6']);
@@ -446,10 +446,13 @@ test('an event without a version does not move the last one: the watch goes on f
 });
 
 test('what the server repeats, or sends with an older version, is applied as it comes', async () => {
-  const frames = ['7', '7', '6'].map((version) => event('MODIFIED', configMap('a', version)));
+  const frames = ['7', '7', '6'].map((version) => event('MODIFIED', configMapAt('a', version)));
   const server = new Replies(lists, ({ signal }) => stream(frames, 'hold', signal));
   const { store, reflector, stop } = await listing(server);
-  expect([store.list(), reflector.lastSyncResourceVersion()]).toEqual([[configMap('a', '6')], '6']);
+  expect([store.list(), reflector.lastSyncResourceVersion()]).toEqual([
+    [configMapAt('a', '6')],
+    '6',
+  ]);
   await stop();
 });
 
@@ -485,11 +488,11 @@ test.each(['', '0'])(
   'a list of version %j is followed by all objects in no order: another event than ADDED makes a version known',
   async (version) => {
     const first: Reply = () => answer(200, listBody(version, []));
-    const added = event('ADDED', configMap('b', '11'));
+    const added = event('ADDED', configMapAt('b', '11'));
     const both = [
       added,
-      event('MODIFIED', configMap('b', '12')),
-      event('ADDED', configMap('c', '13')),
+      event('MODIFIED', configMapAt('b', '12')),
+      event('ADDED', configMapAt('c', '13')),
     ];
     const server = new Replies(first, sends(added), () => stream(both, 'close'), holds);
     const { stop } = await listing(server);

@@ -4,7 +4,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import type { PageReader } from '../../../bindings/cache/decode/decoder.ts';
 import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   listBody,
   Replies,
   type Reply,
@@ -14,7 +14,7 @@ import {
 
 const caller = () => ({ clock: new FakeClock(), signal: new AbortController().signal });
 const query = { resourceVersion: '5', limit: 10, continue: '' };
-const lists: Reply = () => answer(200, listBody('7', [configMap('a', '1')]));
+const lists: Reply = () => answer(200, listBody('7', [configMapAt('a', '1')]));
 
 /** A reader that notes what is done with it. */
 function noting(page: PageReader<ConfigMap>['end']) {

@@ -10,10 +10,10 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { type Answer, answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer, ConfigMaps, type FakeResponse } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -32,7 +32,7 @@ const reflect: typeof reflectAny = (server, options) =>
 
 /** Its answers are those of a custom kind; discovery, which is not counted, has no group. */
 class CustomReplies extends Replies {
-  override async request(request: TransportRequest): Promise<Answer> {
+  override async request(request: TransportRequest): Promise<FakeResponse> {
     if (request.path === '/apis')
       return answer(200, JSON.stringify({ kind: 'APIGroupList', groups: [] }));
     return super.request(request);
@@ -49,7 +49,7 @@ const lists =
       own(
         listBody(
           version,
-          names.map((name) => configMap(name, version)),
+          names.map((name) => configMapAt(name, version)),
         ),
       ),
     );
@@ -183,7 +183,7 @@ describe('a resource that is gone', () => {
     'is never a kind of the group "%s", whatever answers 404 and for how long',
     async (group, apiVersion) => {
       const resource = { ...ConfigMaps, group };
-      const items = [{ ...configMap('a', '5'), apiVersion }];
+      const items = [{ ...configMapAt('a', '5'), apiVersion }];
       const list: Reply = () =>
         answer(200, listBody('5', items).replaceAll('"v1"', JSON.stringify(apiVersion)));
       const again: Reply = ({ query, path }) =>

@@ -11,7 +11,7 @@ import {
 } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -21,7 +21,7 @@ import {
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
 import { reflect } from './run-reflector.ts';
 
-const added = (name: string): string => event('ADDED', configMap(name, '2'));
+const added = (name: string): string => event('ADDED', configMapAt(name, '2'));
 
 const reported = collectErrorValues();
 

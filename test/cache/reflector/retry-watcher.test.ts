@@ -15,14 +15,14 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   event,
   Replies,
   type Reply,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 
-const added = (version: string): string => event('ADDED', configMap(`v${version}`, version));
+const added = (version: string): string => event('ADDED', configMapAt(`v${version}`, version));
 const holding =
   (...frames: string[]): Reply =>
   (request) =>
@@ -94,7 +94,7 @@ test('an object of another kind is reported and left out, and a failure with no 
   const refused = (): never => {
     throw new TransportError('refused', 'refused');
   };
-  const secret = event('ADDED', { ...configMap('s', '6'), kind: 'Secret' });
+  const secret = event('ADDED', { ...configMapAt('s', '6'), kind: 'Secret' });
   const { clock, versions, reported, stop } = reading('5', [refused, holding(secret, added('7'))]);
   await clock.run(1000);
   expect(versions).toEqual(['7']);

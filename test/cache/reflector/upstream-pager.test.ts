@@ -9,7 +9,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { eachPage, fetchPages, type ListQuery } from '../../../bindings/cache/reflector/pager.ts';
 import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   listBody,
   Replies,
   type Reply,
@@ -209,8 +209,8 @@ describe('TestListPager_eachListPageBuffered', () => {
 
 describe('lists without a cache', () => {
   const twoPages: Reply[] = [
-    () => answer(200, listBody('7', [configMap('a', '1')], 'more')),
-    () => answer(200, listBody('9', [configMap('b', '2')])),
+    () => answer(200, listBody('7', [configMapAt('a', '1')], 'more')),
+    () => answer(200, listBody('9', [configMapAt('b', '2')])),
   ];
 
   test('are one list of all pages, at the version of the first', async () => {
@@ -246,7 +246,7 @@ describe('lists without a cache', () => {
       return stream([], 'hold', signal);
     };
     const server = new Replies(
-      () => answer(200, listBody('7', [configMap('a', '1')], 'more')),
+      () => answer(200, listBody('7', [configMapAt('a', '1')], 'more')),
       never,
     );
     for await (const _ of listItems(server, ConfigMaps)) break;
@@ -273,7 +273,7 @@ describe('lists without a cache', () => {
     const stop = new AbortController();
     let given = 0;
     const server = new Replies(
-      () => answer(200, listBody('7', [configMap('a', '1')], 'more')),
+      () => answer(200, listBody('7', [configMapAt('a', '1')], 'more')),
       ({ signal }) => {
         signal?.addEventListener('abort', () => given++);
         return stream([], 'hold', signal);

@@ -8,7 +8,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -148,7 +148,7 @@ describe('TestIsUnsupportedTableObject', () => {
   test('a kind named Table of another group is like any other', async () => {
     const Tables = { ...ConfigMaps, group: 'custom.group', kind: 'Table', plural: 'tables' };
     const one = (name: string, version: string): object =>
-      configMap(name, version, { apiVersion: 'custom.group/v1', kind: 'Table' });
+      configMapAt(name, version, { apiVersion: 'custom.group/v1', kind: 'Table' });
     const server = new Replies(
       () => answer(200, listBody('1', [one('a', '1')]).replace('ConfigMapList', 'TableList')),
       ({ signal }) => stream([event('ADDED', one('b', '2'))], 'hold', signal),

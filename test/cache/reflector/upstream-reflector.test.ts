@@ -10,7 +10,7 @@ import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -27,13 +27,13 @@ const lists =
       200,
       listBody(
         version,
-        names.map((name, i) => configMap(name, String(i + 1))),
+        names.map((name, i) => configMapAt(name, String(i + 1))),
       ),
     );
 const page =
   (version: string, token: string, name: string): Reply =>
   () =>
-    answer(200, listBody(version, [configMap(name, '1')], token));
+    answer(200, listBody(version, [configMapAt(name, '1')], token));
 const refuses =
   (code: number, reason: string, more: object = {}): Reply =>
   () =>
@@ -46,7 +46,7 @@ const sends =
   (...frames: string[]): Reply =>
   () =>
     stream(frames, 'close');
-const add = (name: string, version: string): string => event('ADDED', configMap(name, version));
+const add = (name: string, version: string): string => event('ADDED', configMapAt(name, version));
 const expired = event('ERROR', status(410, 'Expired'));
 const off = { watchList: false };
 
@@ -144,8 +144,8 @@ test('TestReflectorWatchHandler: an object of another kind is left out, the stor
   });
   const frames = [
     service,
-    event('DELETED', configMap('foo', '50')),
-    event('MODIFIED', configMap('bar', '55')),
+    event('DELETED', configMapAt('foo', '50')),
+    event('MODIFIED', configMapAt('bar', '55')),
     add('baz', '32'),
   ];
   const server = new Replies(lists('1', 'foo', 'bar'), ({ signal }) =>
@@ -160,7 +160,7 @@ test('TestReflectorWatchHandler: an object of another kind is left out, the stor
 
 describe('TestReflectorListAndWatch', () => {
   test('without streams: version "0" in pages of 500, then a watch from the list\'s version with bookmarks', async () => {
-    const frames = [event('MODIFIED', configMap('foo', '2')), add('bar', '3'), add('baz', '4')];
+    const frames = [event('MODIFIED', configMapAt('foo', '2')), add('bar', '3'), add('baz', '4')];
     const server = new Replies(lists('1', 'foo'), ({ signal }) => stream(frames, 'hold', signal));
     const { store, stop } = await reflect(server, off);
     expect(server.requests.map(({ query }) => query)).toEqual([
@@ -178,7 +178,7 @@ describe('TestReflectorListAndWatch', () => {
       lists('1'),
       sends(add('foo', '2'), add('bar', '3'), expired),
       lists('3', 'foo', 'bar'),
-      sends(event('DELETED', configMap('foo', '4')), add('qux', '5'), expired),
+      sends(event('DELETED', configMapAt('foo', '4')), add('qux', '5'), expired),
       refuses(500, 'InternalError'),
       lists('5', 'bar', 'qux'),
       refuses(500, 'InternalError'),
@@ -297,9 +297,9 @@ test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and dele
     return reflector.lastSyncResourceVersion();
   };
   expect(await after(add('a', '10'))).toBe('10');
-  expect(await after(event('MODIFIED', configMap('a', '20')))).toBe('20');
+  expect(await after(event('MODIFIED', configMapAt('a', '20')))).toBe('20');
   expect(await after(bookmark('30'))).toBe('30');
-  expect(await after(event('DELETED', configMap('a', '40')))).toBe('40');
+  expect(await after(event('DELETED', configMapAt('a', '40')))).toBe('40');
   await stop();
 });
 

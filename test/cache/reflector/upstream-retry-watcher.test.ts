@@ -13,7 +13,7 @@ import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   event,
   Replies,
   type Reply,
@@ -22,7 +22,7 @@ import {
 } from '../../helpers/cache/scripted-server.ts';
 
 const added = (version: number): string =>
-  event('ADDED', configMap(`v${version}`, String(version)));
+  event('ADDED', configMapAt(`v${version}`, String(version)));
 
 /**
  * What a server sends from its history to one who asks after a version: later events; an ERROR only
@@ -175,7 +175,7 @@ describe('TestRetryWatcher', () => {
       watcher.close();
       watcher.close(); // a second time changes nothing
     }
-    expect(seen).toEqual([{ type: 'ADDED', object: configMap('v2', '2'), resourceVersion: '2' }]);
+    expect(seen).toEqual([{ type: 'ADDED', object: configMapAt('v2', '2'), resourceVersion: '2' }]);
     expect(clock.timers()).toBe(0);
   });
 });
@@ -234,7 +234,7 @@ describe('a RetryWatcher beyond that', () => {
       added(9),
       added(10),
       added(9),
-      event('ADDED', configMap('far', String(far))),
+      event('ADDED', configMapAt('far', String(far))),
       added(11),
     ];
     const { versions } = await run('8', (request) => stream(frames, 'hold', request.signal));
@@ -261,7 +261,7 @@ describe('a RetryWatcher beyond that', () => {
 
   test('ends with an event that has no version, as it could not go on after it', async () => {
     const { error, requests } = await run('5', () =>
-      stream([event('ADDED', configMap('a', ''))], 'hold'),
+      stream([event('ADDED', configMapAt('a', ''))], 'hold'),
     );
     expect([error?.code, requests]).toEqual(['DECODE', 1]);
   });

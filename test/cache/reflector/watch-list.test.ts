@@ -24,7 +24,7 @@ import {
 } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -42,7 +42,7 @@ type FIFO = RealFIFO<ConfigMap> | DeltaFIFO<ConfigMap>;
 
 const reported = collectErrorValues();
 
-const add = (name: string, version: string): string => event('ADDED', configMap(name, version));
+const add = (name: string, version: string): string => event('ADDED', configMapAt(name, version));
 const foreign = event('ADDED', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
 const holding =
   (...frames: string[]): Reply =>
@@ -63,7 +63,7 @@ const listing =
       200,
       listBody(
         version,
-        names.map((name, i) => configMap(name, String(i + 1))),
+        names.map((name, i) => configMapAt(name, String(i + 1))),
       ),
     );
 
@@ -151,12 +151,12 @@ describe('TestWatchList', () => {
     const frames = [
       add('a', '1'),
       add('b', '2'),
-      event('MODIFIED', configMap('a', '3', { data: { v: 'new' } })),
-      event('DELETED', configMap('b', '4')),
+      event('MODIFIED', configMapAt('a', '3', { data: { v: 'new' } })),
+      event('DELETED', configMapAt('b', '4')),
       bookmark('5', 'true'),
     ];
     const { store, stop } = await reflect(new Replies(holding(...frames)));
-    expect(store.list()).toEqual([configMap('a', '3', { data: { v: 'new' } })]);
+    expect(store.list()).toEqual([configMapAt('a', '3', { data: { v: 'new' } })]);
     await stop();
   });
 
@@ -341,7 +341,7 @@ describe('a server that never ends its initial events', () => {
     ],
     [
       'sends a change of what was not among them',
-      holding(event('MODIFIED', configMap('b', '7'))),
+      holding(event('MODIFIED', configMapAt('b', '7'))),
       0,
       'default/b',
     ],

@@ -5,7 +5,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
-  configMap,
+  configMapAt,
   event,
   Replies,
   status,
@@ -27,8 +27,8 @@ async function read(events: AsyncIterable<WatchEvent<ConfigMap>>) {
   return { seen, error };
 }
 
-const a = event('ADDED', configMap('a', '6'));
-const b = event('DELETED', configMap('b', '7'));
+const a = event('ADDED', configMapAt('a', '6'));
+const b = event('DELETED', configMapAt('b', '7'));
 
 describe('a watch without a cache', () => {
   test('gives event after event and ends with the stream; bookmarks go to who wants them', async () => {

@@ -11,7 +11,7 @@ import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { decoders } from '../../helpers/cache/decoders.ts';
 import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import {
-  configMap,
+  configMapAt,
   event,
   listBody,
   Replies,
@@ -37,7 +37,7 @@ const says =
   () =>
     answer(200, JSON.stringify(body));
 const metadata = { resourceVersion: '7' };
-const good = says(JSON.parse(listBody('5', [configMap('a', '5')])));
+const good = says(JSON.parse(listBody('5', [configMapAt('a', '5')])));
 const lost: Reply = () => stream([event('ERROR', status(500, 'InternalError'))], 'close');
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
 
@@ -52,7 +52,7 @@ const WRONG: [string, object | null, string][] = [
     { kind: 'ConfigMapList', apiVersion: 'example.com/v1', metadata, items: [] },
     'example.com',
   ],
-  ['a single object', configMap('a', '7'), 'ConfigMap'],
+  ['a single object', configMapAt('a', '7'), 'ConfigMap'],
   ['a Status', status(200, 'OK'), 'Status'],
   ['a Status with items', { ...status(200, 'OK'), items: [] }, 'Status'],
   ['no items', { kind: 'ConfigMapList', apiVersion: 'v1', metadata }, 'items undefined'],
@@ -62,12 +62,12 @@ const WRONG: [string, object | null, string][] = [
   ['an array', [], ''],
   [
     'null among the items',
-    { kind: 'ConfigMapList', metadata, items: [configMap('b', '7'), null] },
+    { kind: 'ConfigMapList', metadata, items: [configMapAt('b', '7'), null] },
     'items[1]',
   ],
   [
     'an item of another kind',
-    { kind: 'ConfigMapList', metadata, items: [{ ...configMap('b', '7'), kind: 'Secret' }] },
+    { kind: 'ConfigMapList', metadata, items: [{ ...configMapAt('b', '7'), kind: 'Secret' }] },
     'items[0]',
   ],
 ];
@@ -90,7 +90,7 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
   });
 
   test.each(WRONG)('whose second page is %s is a DECODE error', async (_, body) => {
-    const first = says(JSON.parse(listBody('5', [configMap('b', '5')], 'more')));
+    const first = says(JSON.parse(listBody('5', [configMapAt('b', '5')], 'more')));
     const server = new Replies(good, lost, first, says(body));
     const options = { watchList: false, decoder: make(), watchListPageSize: 1 } as never;
     const { clock, names, failures, stop } = await reflect(server, options);
@@ -113,7 +113,7 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
   // another's.
   test('of custom objects has one name, once its items have said what they are', async () => {
     const resource = { ...ConfigMaps, group: 'example.com' };
-    const item = { ...configMap('a', '5'), apiVersion: 'example.com/v1' };
+    const item = { ...configMapAt('a', '5'), apiVersion: 'example.com/v1' };
     const named = (kind: string, ...items: object[]) =>
       says({ kind, apiVersion: 'example.com/v1', metadata, items });
     const relisted = [lost, named('OtherList'), lost, named('Maps')];
@@ -151,8 +151,8 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
 
 // The loop had no end where a server, or a proxy's cache, gave each page the same token.
 describe('a continue token that comes again', () => {
-  const same = says(JSON.parse(listBody('5', [configMap('a', '5')], 'same')));
-  const other = says(JSON.parse(listBody('5', [configMap('a', '5')], 'other')));
+  const same = says(JSON.parse(listBody('5', [configMapAt('a', '5')], 'same')));
+  const other = says(JSON.parse(listBody('5', [configMapAt('a', '5')], 'other')));
   const wrong = { code: 'DECODE', message: expect.stringContaining('"same"') };
   const all = async (items: AsyncIterable<unknown>): Promise<number> => {
     let count = 0;
@@ -228,7 +228,7 @@ describe('a wait that a server asks for', () => {
   test('is reported by a client, to its logger where it has one', async () => {
     const clock = new FakeClock();
     const key = { namespace: 'default', name: 'a' };
-    const found = says(configMap('a', '5'));
+    const found = says(configMapAt('a', '5'));
     const reading = newClient({ transport: new Replies(patience(3600), found), clock }).get(
       ConfigMaps,
       key,

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { fetchTransport, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
 import { ConfigMaps } from '../../helpers/cache/live-server.ts';
-import { configMap, event, listBody } from '../../helpers/cache/scripted-server.ts';
+import { configMapAt, event, listBody } from '../../helpers/cache/scripted-server.ts';
 
 test('an informer over fetch, in a runtime with iterator helpers', async () => {
   const generator = (async function* () {})();
@@ -24,8 +24,8 @@ test('an informer over fetch, in a runtime with iterator helpers', async () => {
     },
   });
   const server = createServer((request, response) => {
-    if (request.url?.includes('watch=')) response.write(event('ADDED', configMap('b', '6')));
-    else response.end(listBody('5', [configMap('a', '1')]));
+    if (request.url?.includes('watch=')) response.write(event('ADDED', configMapAt('b', '6')));
+    else response.end(listBody('5', [configMapAt('a', '1')]));
   }).listen(0);
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;

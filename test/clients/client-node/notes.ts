@@ -1,18 +1,18 @@
 /** Runs the steps of a program in this process, and records what each returned or threw. */
-import { normalise, type Step } from '../answers.ts';
+import { type ClientStep, normaliseOutput } from '../answers.ts';
 
 /** Milliseconds after which a step has failed, because what it waits for does not come. */
 const LIMIT_MS = 20_000;
 
 export class Notes {
-  readonly steps: Step[] = [];
+  readonly steps: ClientStep[] = [];
 
   async step(name: string, work: () => Promise<unknown>): Promise<void> {
     const late = new Promise((_, reject) => {
       AbortSignal.timeout(LIMIT_MS).onabort = () => reject(new Error('not done in time'));
     });
     const answer = await Promise.race([work(), late]).then(textOf, errorOf);
-    this.steps.push({ name, answer: normalise(answer) });
+    this.steps.push({ name, answer: normaliseOutput(answer) });
   }
 }
 

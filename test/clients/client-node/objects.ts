@@ -8,27 +8,27 @@ import type {
 
 export const namespace = 'client-node';
 
-export const configMap = (name: string): V1ConfigMap => ({
+export const configMapObject = (name: string): V1ConfigMap => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name, labels: { app: 'web' } },
   data: { a: '1' },
 });
 
-export const container = { name: 'c', image: 'nginx' };
+export const containerObject = { name: 'c', image: 'nginx' };
 
 export const deployment: V1Deployment = {
   metadata: { name: 'web' },
   spec: {
     selector: { matchLabels: { app: 'web' } },
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '30%', maxUnavailable: 1 } },
-    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [container] } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [containerObject] } },
   },
 };
 
 export const job: V1Job = {
   metadata: { name: 'j' },
-  spec: { template: { spec: { restartPolicy: 'Never', containers: [container] } } },
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [containerObject] } } },
 };
 
 export const definition: V1CustomResourceDefinition = {

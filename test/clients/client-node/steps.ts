@@ -21,14 +21,22 @@ import {
   VersionApi,
   Watch,
 } from '@kubernetes/client-node';
-import type { Step } from '../answers.ts';
+import type { ClientStep } from '../answers.ts';
 import { Notes } from './notes.ts';
-import { configMap, container, definition, deployment, job, lamp, namespace } from './objects.ts';
+import {
+  configMapObject,
+  containerObject,
+  definition,
+  deployment,
+  job,
+  lamp,
+  namespace,
+} from './objects.ts';
 
 const as = (strategy: string) => setHeaderOptions('Content-Type', strategy);
 const maps = { namespace };
 
-export async function clientNodeSteps(kubeConfig: string): Promise<Step[]> {
+export async function clientNodeSteps(kubeConfig: string): Promise<ClientStep[]> {
   const config = new KubeConfig();
   config.loadFromString(kubeConfig);
   const notes = new Notes();
@@ -48,15 +56,17 @@ async function typedSteps(config: KubeConfig, notes: Notes): Promise<void> {
   await step('create a Namespace', () =>
     core.createNamespace({ body: { metadata: { name: namespace } } }),
   );
-  await step('create', () => core.createNamespacedConfigMap({ ...maps, body: configMap('a') }));
+  await step('create', () =>
+    core.createNamespacedConfigMap({ ...maps, body: configMapObject('a') }),
+  );
   await step('create again', () =>
-    core.createNamespacedConfigMap({ ...maps, body: configMap('a') }),
+    core.createNamespacedConfigMap({ ...maps, body: configMapObject('a') }),
   );
   await step('create without acting', () =>
-    core.createNamespacedConfigMap({ ...maps, body: configMap('dry'), dryRun: 'All' }),
+    core.createNamespacedConfigMap({ ...maps, body: configMapObject('dry'), dryRun: 'All' }),
   );
   await step('create what is not valid', () =>
-    core.createNamespacedConfigMap({ ...maps, body: configMap('A_') }),
+    core.createNamespacedConfigMap({ ...maps, body: configMapObject('A_') }),
   );
   await step('read', () => core.readNamespacedConfigMap({ ...maps, name: 'a' }));
   await step('read what there is not', () =>
@@ -66,12 +76,12 @@ async function typedSteps(config: KubeConfig, notes: Notes): Promise<void> {
     core.replaceNamespacedConfigMap({
       ...maps,
       name: 'a',
-      body: { ...configMap('a'), data: { a: '2' } },
+      body: { ...configMapObject('a'), data: { a: '2' } },
     }),
   );
   await step('replace by an old version', () => {
-    const { metadata } = configMap('a');
-    const body = { ...configMap('a'), metadata: { ...metadata, resourceVersion: '1' } };
+    const { metadata } = configMapObject('a');
+    const body = { ...configMapObject('a'), metadata: { ...metadata, resourceVersion: '1' } };
     return core.replaceNamespacedConfigMap({ ...maps, name: 'a', body });
   });
   const patch = (strategy: string, body: unknown) =>
@@ -89,7 +99,7 @@ async function typedSteps(config: KubeConfig, notes: Notes): Promise<void> {
   await step('patch, in no known language', () => patch('text/plain', {}));
   await step('apply', () =>
     core.patchNamespacedConfigMap(
-      { ...maps, name: 'a', body: configMap('a'), fieldManager: 'node', force: true },
+      { ...maps, name: 'a', body: configMapObject('a'), fieldManager: 'node', force: true },
       as(PatchStrategy.ServerSideApply),
     ),
   );
@@ -98,7 +108,7 @@ async function typedSteps(config: KubeConfig, notes: Notes): Promise<void> {
       {
         ...maps,
         name: 'a',
-        body: { ...configMap('a'), data: { a: '9' } },
+        body: { ...configMapObject('a'), data: { a: '9' } },
         fieldManager: 'other',
       },
       as(PatchStrategy.ServerSideApply),
@@ -106,7 +116,7 @@ async function typedSteps(config: KubeConfig, notes: Notes): Promise<void> {
   );
   await step('list', () => core.listNamespacedConfigMap({ ...maps, labelSelector: 'app=web' }));
   await step('list in pages', async () => {
-    await core.createNamespacedConfigMap({ ...maps, body: configMap('b') });
+    await core.createNamespacedConfigMap({ ...maps, body: configMapObject('b') });
     const names: (string | undefined)[] = [];
     let token: string | undefined;
     do {
@@ -182,7 +192,7 @@ async function subresourceSteps(config: KubeConfig, notes: Notes): Promise<void>
     const { metadata } = await apps.readNamespacedDeployment(web);
     return [metadata?.finalizers, metadata?.deletionTimestamp !== undefined];
   });
-  const pod = { metadata: { name: 'p' }, spec: { containers: [container] } };
+  const pod = { metadata: { name: 'p' }, spec: { containers: [containerObject] } };
   await step('create a Pod', () => core.createNamespacedPod({ ...maps, body: pod }));
   await step('bind a Pod', () =>
     core.createNamespacedPodBinding({
@@ -303,7 +313,7 @@ async function objectSteps(config: KubeConfig, notes: Notes): Promise<void> {
   const step = (name: string, work: () => Promise<unknown>) => notes.step(`objects: ${name}`, work);
   const kind = { apiVersion: 'v1', kind: 'ConfigMap' };
   const of = (name: string) => ({ ...kind, metadata: { name, namespace } });
-  const full = { ...configMap('o'), ...of('o') };
+  const full = { ...configMapObject('o'), ...of('o') };
   await step('create', () => objects.create(full));
   await step('create of a kind that there is not', () => objects.create({ ...full, kind: 'Nope' }));
   await step('read', () => objects.read(of('o')));
@@ -341,7 +351,7 @@ async function watchSteps(config: KubeConfig, notes: Notes): Promise<void> {
   const step = (name: string, work: () => Promise<unknown>) => notes.step(`watch: ${name}`, work);
   const path = `/api/v1/namespaces/${namespace}/configmaps`;
   const change = async (name: string): Promise<void> => {
-    await core.createNamespacedConfigMap({ ...maps, body: configMap(name) });
+    await core.createNamespacedConfigMap({ ...maps, body: configMapObject(name) });
     await core.patchNamespacedConfigMap(
       { ...maps, name, body: { data: { a: '2' } } },
       as(PatchStrategy.MergePatch),
@@ -383,7 +393,7 @@ async function watchSteps(config: KubeConfig, notes: Notes): Promise<void> {
     for (const what of ['add', 'update', 'delete'] as const) informer.on(what, note(what));
     informer.on('error', reject);
     informer.on('connect', connect);
-    await core.createNamespacedConfigMap({ ...maps, body: configMap('before') });
+    await core.createNamespacedConfigMap({ ...maps, body: configMapObject('before') });
     await informer.start();
     await connected;
     await change('i');
@@ -397,7 +407,7 @@ async function watchSteps(config: KubeConfig, notes: Notes): Promise<void> {
 async function streamSteps(config: KubeConfig, notes: Notes): Promise<void> {
   const step = (name: string, work: () => Promise<unknown>) => notes.step(`streams: ${name}`, work);
   const core = config.makeApiClient(CoreV1Api);
-  const pod = { metadata: { name: 'x' }, spec: { containers: [container] } };
+  const pod = { metadata: { name: 'x' }, spec: { containers: [containerObject] } };
   await step('exec in a Pod that does not run', async () => {
     await core.createNamespacedPod({ ...maps, body: pod });
     const out = new PassThrough();

@@ -14,7 +14,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { FakeCluster, type TestObject } from '../../helpers/controller/fake-cluster.ts';
-import type { Observed, Step, Subject } from '../runner.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
 import { sameValue } from '../same-value.ts';
 import { unknownOp } from './fields.ts';
 
@@ -157,10 +157,10 @@ async function replay({ config, enqueues, outcomes, want }: Scenario): Promise<O
   };
 }
 
-export const controller: Subject = {
+export const controller: TraceSubject = {
   observes: ['want'],
   begin: () => ({
-    async step(step: Step): Promise<Observed> {
+    async step(step: TraceStep): Promise<Observed> {
       if (step.op !== 'scenario') throw unknownOp(step);
       const scenario = step as unknown as Scenario;
       const previous = setErrorHandler(() => undefined); // the error of the recorded outcomes

@@ -1,7 +1,7 @@
 /** delayingqueue and ratelimitingqueue: the queues that wait on a clock. */
 import { DelayingQueue, FakeClock, RateLimitingQueue } from 'capstan/workqueue';
-import type { Observed, Step, Subject, Trace } from '../runner.ts';
-import { number, text, unknownOp } from './fields.ts';
+import type { Observed, Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { numberField, textField, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 import { type LimiterSpec, makeLimiter } from './limiters.ts';
 import { queueStep } from './workqueue.ts';
@@ -10,14 +10,14 @@ async function timedStep<T>(
   queue: DelayingQueue<T>,
   clock: FakeClock,
   items: Items<T>,
-  step: Step,
+  step: TraceStep,
 ): Promise<Observed | undefined> {
   switch (step.op) {
     case 'addAfter':
-      queue.addAfter(items.make(text(step, 'key')), number(step, 'ms'));
+      queue.addAfter(items.make(textField(step, 'key')), numberField(step, 'ms'));
       return {};
     case 'step':
-      clock.step(number(step, 'ms'));
+      clock.step(numberField(step, 'ms'));
       return {};
     default:
       return queueStep(queue, items, step);
@@ -27,9 +27,9 @@ async function timedStep<T>(
 function limitedStep<T>(
   queue: RateLimitingQueue<T>,
   items: Items<T>,
-  step: Step,
+  step: TraceStep,
 ): Observed | undefined {
-  const item = () => items.make(text(step, 'key'));
+  const item = () => items.make(textField(step, 'key'));
   switch (step.op) {
     case 'addRateLimited':
       queue.addRateLimited(item());
@@ -47,7 +47,7 @@ function limitedStep<T>(
 function trace<T>(
   queue: DelayingQueue<T>,
   clock: FakeClock,
-  run: (step: Step) => Observed | undefined | Promise<Observed | undefined>,
+  run: (step: TraceStep) => Observed | undefined | Promise<Observed | undefined>,
 ): Trace {
   return {
     async step(step) {
@@ -59,7 +59,7 @@ function trace<T>(
   };
 }
 
-export const delayingqueue: Subject = {
+export const delayingqueue: TraceSubject = {
   observes: ['want', 'len', 'now'],
   begin: (_step, { form }) =>
     withItems(form, <T>(items: Items<T>) => {
@@ -69,7 +69,7 @@ export const delayingqueue: Subject = {
     }),
 };
 
-export const ratelimitingqueue: Subject = {
+export const ratelimitingqueue: TraceSubject = {
   observes: ['want', 'len', 'now'],
   begin: (first, { form }) =>
     withItems(form, <T>(items: Items<T>) => {

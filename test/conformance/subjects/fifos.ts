@@ -12,23 +12,23 @@ import {
   type Queue,
   RealFIFO,
 } from 'capstan/cache';
-import type { Observed, Step, Subject, Trace } from '../runner.ts';
-import { flag, text, unknownOp } from './fields.ts';
-import { type Item, object, objects, sortedByKey } from './objects.ts';
+import type { Observed, Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { flagField, textField, unknownOp } from './fields.ts';
+import { type ItemObject, sortedByKey, stepObject, stepObjects } from './objects.ts';
 
 /** Lists its keys sorted, which fixes the order of the queue's deletions. */
-class KnownStore extends Indexer<Item> {
+class KnownStore extends Indexer<ItemObject> {
   override listKeys(): string[] {
     return super.listKeys().sort();
   }
 }
 
-const describe = (item: Item): object => ({
+const describe = (item: ItemObject): object => ({
   key: metaNamespaceKeyFunc(item),
   rv: item.metadata.resourceVersion,
 });
 
-function recorded(delta: Delta<Item>): object {
+function recorded(delta: Delta<ItemObject>): object {
   switch (delta.type) {
     case 'ReplacedAll':
       return { type: delta.type, rv: delta.resourceVersion, objects: delta.objects.map(describe) };
@@ -49,29 +49,33 @@ function recorded(delta: Delta<Item>): object {
   }
 }
 
-function apply(known: Indexer<Item>, delta: Delta<Item>): void {
+function apply(known: Indexer<ItemObject>, delta: Delta<ItemObject>): void {
   if (delta.type === 'ReplacedAll') known.replace(delta.objects, delta.resourceVersion);
   else if (delta.type === 'Deleted') known.delete(delta.object);
   else if (delta.type !== 'SyncAll' && delta.type !== 'Bookmark') known.update(delta.object);
 }
 
-async function replay(queue: Queue<Item>, known: Indexer<Item>, step: Step): Promise<unknown> {
+async function replay(
+  queue: Queue<ItemObject>,
+  known: Indexer<ItemObject>,
+  step: TraceStep,
+): Promise<unknown> {
   switch (step.op) {
     case 'new':
     case 'hasSynced':
       return undefined;
     case 'add':
-      return queue.add(object(step));
+      return queue.add(stepObject(step));
     case 'update':
-      return queue.update(object(step));
+      return queue.update(stepObject(step));
     case 'delete':
-      return queue.delete(object(step));
+      return queue.delete(stepObject(step));
     case 'replace':
-      return queue.replace(objects(step), text(step, 'rv'));
+      return queue.replace(stepObjects(step), textField(step, 'rv'));
     case 'resync':
       return queue.resync();
     case 'bookmark':
-      return queue.bookmark?.(text(step, 'rv'));
+      return queue.bookmark?.(textField(step, 'rv'));
     case 'pop': {
       let want: unknown;
       await queue.pop((deltas, isInInitialList) => {
@@ -87,7 +91,7 @@ async function replay(queue: Queue<Item>, known: Indexer<Item>, step: Step): Pro
     case 'popBatch': {
       if (!(queue instanceof RealFIFO)) throw new TypeError('popBatch: this queue has no batches');
       let want: unknown;
-      const take = (process: string) => (deltas: Deltas<Item>, isInInitialList: boolean) => {
+      const take = (process: string) => (deltas: Deltas<ItemObject>, isInInitialList: boolean) => {
         for (const delta of deltas) apply(known, delta);
         want = { process, deltas: deltas.map(recorded), isInInitialList };
       };
@@ -101,7 +105,9 @@ async function replay(queue: Queue<Item>, known: Indexer<Item>, step: Step): Pro
   }
 }
 
-function subject(make: (first: Step, known: Indexer<Item>) => Queue<Item>): Subject {
+function subject(
+  make: (first: TraceStep, known: Indexer<ItemObject>) => Queue<ItemObject>,
+): TraceSubject {
   return {
     observes: ['want', 'len', 'hasSynced'],
     begin(first): Trace {
@@ -119,17 +125,17 @@ function subject(make: (first: Step, known: Indexer<Item>) => Queue<Item>): Subj
 }
 
 export const deltafifo = subject((first, known) => {
-  const knownObjects = flag(first, 'knownObjects') ? known : undefined;
-  return new DeltaFIFO<Item>({
-    emitDeltaTypeReplaced: flag(first, 'emitDeltaTypeReplaced'),
+  const knownObjects = flagField(first, 'knownObjects') ? known : undefined;
+  return new DeltaFIFO<ItemObject>({
+    emitDeltaTypeReplaced: flagField(first, 'emitDeltaTypeReplaced'),
     knownObjects,
   });
 });
 
 export const realfifo = subject((first, known) => {
-  const atomicEvents = flag(first, 'atomicEvents');
-  const emitDeltaTypeBookmark = flag(first, 'emitDeltaTypeBookmark');
-  return new RealFIFO<Item>({
+  const atomicEvents = flagField(first, 'atomicEvents');
+  const emitDeltaTypeBookmark = flagField(first, 'emitDeltaTypeBookmark');
+  return new RealFIFO<ItemObject>({
     atomicEvents,
     emitDeltaTypeBookmark,
     knownObjects: atomicEvents ? undefined : known,

@@ -11,23 +11,23 @@ import {
   requestKey,
   setErrorHandler,
 } from 'capstan/workqueue';
-import type { Observed, Step, Subject } from '../runner.ts';
-import { flag, text, unknownOp } from './fields.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
+import { flagField, textField, unknownOp } from './fields.ts';
 import { eventOf } from './metadata-events.ts';
 
 /** The only API version in the RESTMapper of the recording. */
 const versions = ['v1'];
 
-function handlerOf(step: Step): EventHandler<object> {
-  const handler = step.handler as Step;
+function handlerOf(step: TraceStep): EventHandler<object> {
+  const handler = step.handler as TraceStep;
   switch (handler.type) {
     case 'forObject':
       return enqueueRequestForObject();
     case 'forOwner': {
-      const kind = text(handler, 'kind');
-      const owner = { group: text(handler, 'group'), kind, namespaced: kind !== 'Node' };
+      const kind = textField(handler, 'kind');
+      const owner = { group: textField(handler, 'group'), kind, namespaced: kind !== 'Node' };
       return enqueueRequestForOwner(owner, {
-        onlyController: flag(handler, 'onlyController'),
+        onlyController: flagField(handler, 'onlyController'),
         versions,
       });
     }
@@ -36,7 +36,7 @@ function handlerOf(step: Step): EventHandler<object> {
   }
 }
 
-function replay(step: Step): Observed {
+function replay(step: TraceStep): Observed {
   if (step.op !== 'handle') throw unknownOp(step);
   const handler = handlerOf(step);
   const told = eventOf(step);
@@ -60,4 +60,4 @@ function replay(step: Step): Observed {
   }
 }
 
-export const handlers: Subject = { observes: ['want'], begin: () => ({ step: replay }) };
+export const handlers: TraceSubject = { observes: ['want'], begin: () => ({ step: replay }) };

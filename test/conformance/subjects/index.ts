@@ -2,7 +2,7 @@
  * The covered subjects, by the name in a file's first line. A file of another subject is listed,
  * not replayed.
  */
-import type { Subject } from '../runner.ts';
+import type { TraceSubject } from '../runner.ts';
 import { controller } from './controller.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
@@ -17,7 +17,7 @@ import { store } from './store.ts';
 import { workqueue } from './workqueue.ts';
 import { workqueueBlocking } from './workqueue-blocking.ts';
 
-export const subjects: ReadonlyMap<string, Subject> = new Map([
+export const traceSubjects: ReadonlyMap<string, TraceSubject> = new Map([
   ['controller', controller],
   ['delayingqueue', delayingqueue],
   ['deltafifo', deltafifo],

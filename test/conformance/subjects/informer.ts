@@ -15,10 +15,10 @@ import {
   SharedIndexInformer,
 } from 'capstan/cache';
 import { FakeClock, setErrorHandler } from 'capstan/workqueue';
-import type { Observed, Step, Subject } from '../runner.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
 import { sameValue } from '../same-value.ts';
 import { unknownOp } from './fields.ts';
-import { PAUSE_MS, type ScriptEntry, ScriptedServer } from './scripted-server.ts';
+import { SCRIPT_PAUSE_MS, type ScriptEntry, ScriptedServer } from './scripted-server.ts';
 
 interface ConfigMap extends KubeObject {
   data?: { v?: string };
@@ -124,8 +124,8 @@ async function replay({ config, script, want }: Scenario): Promise<Observed> {
   };
   for (const resyncPeriod of config.resyncMs) listen({ resyncPeriod });
   const running = informer.run();
-  for (let ms = 0; !server.isQuiet() && ms < LONGEST_SCRIPT_MS; ms += PAUSE_MS)
-    await clock.run(PAUSE_MS);
+  for (let ms = 0; !server.isQuiet() && ms < LONGEST_SCRIPT_MS; ms += SCRIPT_PAUSE_MS)
+    await clock.run(SCRIPT_PAUSE_MS);
   await clock.settle();
   if (config.lateHandler) {
     listen({});
@@ -201,10 +201,10 @@ function requestsAsRecorded(
 
 const JITTER_FROM_MS = 800;
 
-export const informer: Subject = {
+export const informer: TraceSubject = {
   observes: ['want'],
   begin: () => ({
-    async step(step: Step): Promise<Observed> {
+    async step(step: TraceStep): Promise<Observed> {
       if (step.op !== 'scenario') throw unknownOp(step);
       const previous = setErrorHandler(() => undefined); // objects of another kind are reported
       try {

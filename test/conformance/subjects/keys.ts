@@ -1,13 +1,13 @@
 /** keys: `namespace/name` keys formatted and parsed. */
 import { metaNamespaceKeyFunc, splitMetaNamespaceKey } from 'capstan/cache';
-import type { Observed, Step, Subject } from '../runner.ts';
-import { text, unknownOp } from './fields.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
+import { textField, unknownOp } from './fields.ts';
 
-function replay(step: Step): Observed {
+function replay(step: TraceStep): Observed {
   switch (step.op) {
     case 'split':
       try {
-        const { namespace, name } = splitMetaNamespaceKey(text(step, 'key'));
+        const { namespace, name } = splitMetaNamespaceKey(textField(step, 'key'));
         return { want: { ns: namespace, name } };
       } catch {
         return { want: { error: true } };
@@ -15,7 +15,7 @@ function replay(step: Step): Observed {
     case 'key':
       return {
         want: metaNamespaceKeyFunc({
-          metadata: { namespace: text(step, 'ns'), name: text(step, 'name') },
+          metadata: { namespace: textField(step, 'ns'), name: textField(step, 'name') },
         }),
       };
     default:
@@ -23,4 +23,4 @@ function replay(step: Step): Observed {
   }
 }
 
-export const keys: Subject = { observes: ['want'], begin: () => ({ step: replay }) };
+export const keys: TraceSubject = { observes: ['want'], begin: () => ({ step: replay }) };

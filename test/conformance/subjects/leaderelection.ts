@@ -6,7 +6,7 @@
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
-import type { Observed, Step, Subject } from '../runner.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
 import { unknownOp } from './fields.ts';
 
 interface Scenario {
@@ -109,10 +109,10 @@ async function replay({ config, script, want }: Scenario): Promise<object> {
   return { requests, events, isLeader: elector.isLeader(), leader: elector.getLeader() };
 }
 
-export const leaderelection: Subject = {
+export const leaderelection: TraceSubject = {
   observes: ['want'],
   begin: () => ({
-    async step(step: Step): Promise<Observed> {
+    async step(step: TraceStep): Promise<Observed> {
       if (step.op !== 'scenario') throw unknownOp(step);
       return { want: await replay(step as unknown as Scenario) };
     },

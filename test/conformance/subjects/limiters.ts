@@ -8,8 +8,8 @@ import {
   type RateLimiter,
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
-import type { Step, Subject, Trace } from '../runner.ts';
-import { number, text, unknownOp } from './fields.ts';
+import type { Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { numberField, textField, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
 interface Duration {
@@ -80,28 +80,28 @@ export function sameDelay(wantNs: string, gotMs: unknown, toleranceNs: number): 
   return off <= Math.max(toleranceNs, want * 2 ** -52);
 }
 
-function begin<T>(first: Step, items: Items<T>): LimiterTrace {
+function begin<T>(first: TraceStep, items: Items<T>): LimiterTrace {
   const clock = new FakeClock();
   const spec = first.limiter as LimiterSpec;
   const limiter = makeLimiter(spec, clock, items);
-  const observe = (step: Step): object => {
+  const observe = (step: TraceStep): object => {
     switch (step.op) {
       case 'new':
         return {};
       case 'when':
-        return { want: limiter.when(items.make(text(step, 'key'))) };
+        return { want: limiter.when(items.make(textField(step, 'key'))) };
       case 'whenMany': {
         const count = (step.wantNs as readonly string[]).length;
-        const key = text(step, 'key');
+        const key = textField(step, 'key');
         return { wantNs: Array.from({ length: count }, () => limiter.when(items.make(key))) };
       }
       case 'forget':
-        limiter.forget(items.make(text(step, 'key')));
+        limiter.forget(items.make(textField(step, 'key')));
         return {};
       case 'numRequeues':
-        return { want: limiter.numRequeues(items.make(text(step, 'key'))) };
+        return { want: limiter.numRequeues(items.make(textField(step, 'key'))) };
       case 'step':
-        clock.step(number(step, 'ms'));
+        clock.step(numberField(step, 'ms'));
         return {};
       default:
         throw unknownOp(step);
@@ -113,7 +113,7 @@ function begin<T>(first: Step, items: Items<T>): LimiterTrace {
   };
 }
 
-export const ratelimiters: Subject = {
+export const ratelimiters: TraceSubject = {
   observes: ['want', 'wantNs', 'now'],
   begin: (step, { form }) => withItems(form, (items) => begin(step, items)),
   same(field, want, got, trace) {

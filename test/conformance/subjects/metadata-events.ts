@@ -1,8 +1,8 @@
 /** Events about objects with only metadata, as in the recordings of handlers and predicates. */
 import type { Change } from 'capstan/cache';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from 'capstan/controller';
-import type { Step } from '../runner.ts';
-import { text } from './fields.ts';
+import type { TraceStep } from '../runner.ts';
+import { textField } from './fields.ts';
 
 export interface MetadataObject {
   readonly metadata: { readonly namespace: string; readonly name: string };
@@ -25,14 +25,14 @@ const unknown: Change = {
   deletion: true,
 };
 
-export function eventOf(step: Step): MetadataEvent {
+export function eventOf(step: TraceStep): MetadataEvent {
   const object = (field: string): MetadataObject => {
     const metadata = step[field];
     if (typeof metadata !== 'object' || metadata === null)
       throw new TypeError(`${step.op}: "${field}" is missing`);
     return { metadata: metadata as MetadataObject['metadata'] };
   };
-  const kind = text(step, 'event');
+  const kind = textField(step, 'event');
   switch (kind) {
     case 'create':
       return {

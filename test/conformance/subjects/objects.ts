@@ -1,6 +1,6 @@
 /** The objects of recorded stores and queues. */
 import { metaNamespaceKeyFunc } from 'capstan/cache';
-import type { Step } from '../runner.ts';
+import type { TraceStep } from '../runner.ts';
 
 export interface Recorded {
   readonly ns: string;
@@ -10,7 +10,7 @@ export interface Recorded {
   readonly labels: readonly string[];
 }
 
-export interface Item {
+export interface ItemObject {
   readonly metadata: {
     readonly namespace: string;
     readonly name: string;
@@ -20,13 +20,13 @@ export interface Item {
   readonly labels: readonly string[];
 }
 
-export const toItem = ({ ns, name, rv, node, labels }: Recorded): Item => ({
+export const toItem = ({ ns, name, rv, node, labels }: Recorded): ItemObject => ({
   metadata: { namespace: ns, name, resourceVersion: rv },
   node,
   labels,
 });
 
-export const fromItem = ({ metadata, node, labels }: Item): Recorded => ({
+export const fromItem = ({ metadata, node, labels }: ItemObject): Recorded => ({
   ns: metadata.namespace,
   name: metadata.name,
   rv: metadata.resourceVersion,
@@ -34,11 +34,12 @@ export const fromItem = ({ metadata, node, labels }: Item): Recorded => ({
   labels,
 });
 
-export const object = (step: Step): Item => toItem(step.object as Recorded);
+export const stepObject = (step: TraceStep): ItemObject => toItem(step.object as Recorded);
 
-export const objects = (step: Step): Item[] => (step.objects as readonly Recorded[]).map(toItem);
+export const stepObjects = (step: TraceStep): ItemObject[] =>
+  (step.objects as readonly Recorded[]).map(toItem);
 
-export function sortedByKey(items: readonly Item[]): Recorded[] {
+export function sortedByKey(items: readonly ItemObject[]): Recorded[] {
   const keyed = items.map((item) => ({ key: metaNamespaceKeyFunc(item), item: fromItem(item) }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ item }) => item);
 }

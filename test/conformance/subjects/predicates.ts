@@ -10,7 +10,7 @@ import {
   type Predicate,
   resourceVersionChangedPredicate,
 } from 'capstan/controller';
-import type { Observed, Step, Subject } from '../runner.ts';
+import type { Observed, TraceStep, TraceSubject } from '../runner.ts';
 import { unknownOp } from './fields.ts';
 import { eventOf, type MetadataEvent } from './metadata-events.ts';
 
@@ -53,9 +53,9 @@ export function passes(predicate: Predicate<object>, told: MetadataEvent): boole
   return predicate.generic?.(told.event) ?? true;
 }
 
-function replay(step: Step): Observed {
+function replay(step: TraceStep): Observed {
   if (step.op !== 'filter') throw unknownOp(step);
   return { want: passes(predicateOf(step.predicate as PredicateSpec), eventOf(step)) };
 }
 
-export const predicates: Subject = { observes: ['want'], begin: () => ({ step: replay }) };
+export const predicates: TraceSubject = { observes: ['want'], begin: () => ({ step: replay }) };

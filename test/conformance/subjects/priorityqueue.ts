@@ -7,8 +7,8 @@ import {
   ItemExponentialFailureRateLimiter,
   PriorityQueue,
 } from 'capstan/workqueue';
-import type { Observed, Step, Subject, Trace } from '../runner.ts';
-import { number, text, texts, unknownOp } from './fields.ts';
+import type { Observed, Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { numberField, textField, textsField, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
 interface Answer {
@@ -30,7 +30,7 @@ class PriorityTrace<T> implements Trace {
     this.#queue = new PriorityQueue<T>(limiter, { clock: this.#clock, key: items.key });
   }
 
-  async step(step: Step): Promise<Observed> {
+  async step(step: TraceStep): Promise<Observed> {
     const wasBlocked = this.#blocked;
     const observed: Observed = await this.#run(step);
     if (wasBlocked && (await this.#answered())) observed.delivered = this.#take();
@@ -41,25 +41,25 @@ class PriorityTrace<T> implements Trace {
     this.#queue.dispose();
   }
 
-  async #run(step: Step): Promise<Observed> {
+  async #run(step: TraceStep): Promise<Observed> {
     const queue = this.#queue;
-    const item = () => this.#items.make(text(step, 'key'));
+    const item = () => this.#items.make(textField(step, 'key'));
     switch (step.op) {
       case 'new':
         return {};
       case 'addWithOpts': {
         const optional = (name: string) =>
-          step[name] === undefined ? undefined : number(step, name);
+          step[name] === undefined ? undefined : numberField(step, name);
         const options = {
           after: optional('after'),
           priority: optional('priority'),
           rateLimited: step.rateLimited === true,
         };
-        queue.addWithOpts(options, ...texts(step, 'keys').map((key) => this.#items.make(key)));
+        queue.addWithOpts(options, ...textsField(step, 'keys').map((key) => this.#items.make(key)));
         return {};
       }
       case 'addAfter':
-        queue.addAfter(item(), number(step, 'ms'));
+        queue.addAfter(item(), numberField(step, 'ms'));
         return {};
       case 'addRateLimited':
         queue.addRateLimited(item());
@@ -79,7 +79,7 @@ class PriorityTrace<T> implements Trace {
         });
         return { want: (await this.#answered()) ? this.#take() : { blocked: true } };
       case 'step':
-        await this.#clock.run(number(step, 'ms'));
+        await this.#clock.run(numberField(step, 'ms'));
         return {};
       case 'shutDown':
         queue.shutDown();
@@ -111,7 +111,7 @@ class PriorityTrace<T> implements Trace {
   }
 }
 
-export const priorityqueue: Subject = {
+export const priorityqueue: TraceSubject = {
   observes: ['want', 'len', 'now', 'delivered'],
   begin: (_step, { form }) => withItems(form, (items): Trace => new PriorityTrace(items)),
 };

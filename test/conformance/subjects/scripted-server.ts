@@ -24,7 +24,7 @@ export interface SeenRequest {
 }
 
 /** The pause after each part of a stream. */
-export const PAUSE_MS = 10;
+export const SCRIPT_PAUSE_MS = 10;
 
 export class ScriptedServer implements Transport {
   readonly seen: (SeenRequest | { refused: true; atMs: number })[] = [];
@@ -86,7 +86,7 @@ export class ScriptedServer implements Transport {
       if (to === from) continue;
       yield bytes.slice(from, to);
       from = to;
-      await this.#pause(PAUSE_MS, signal);
+      await this.#pause(SCRIPT_PAUSE_MS, signal);
     }
     if (entry.holdMs !== undefined) await this.#pause(entry.holdMs, signal);
     if (isLast) this.#lastIsPlayed = true;

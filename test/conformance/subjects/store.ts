@@ -1,10 +1,10 @@
 /** store: an Indexer with hostile names, several indices and tombstones. */
 import { DeletedFinalStateUnknown, Indexer, type IndexFunc } from 'capstan/cache';
-import type { Observed, Step, Subject, Trace } from '../runner.ts';
-import { text, texts, unknownOp } from './fields.ts';
-import { fromItem, type Item, object, objects, sortedByKey } from './objects.ts';
+import type { Observed, Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { textField, textsField, unknownOp } from './fields.ts';
+import { fromItem, type ItemObject, sortedByKey, stepObject, stepObjects } from './objects.ts';
 
-const indexFuncs = new Map<string, IndexFunc<Item>>([
+const indexFuncs = new Map<string, IndexFunc<ItemObject>>([
   ['namespace', (item) => [item.metadata.namespace]],
   ['node', (item) => [item.node]],
   ['labels', (item) => item.labels],
@@ -12,7 +12,7 @@ const indexFuncs = new Map<string, IndexFunc<Item>>([
   ['nothing', () => []],
 ]);
 
-function indexers(names: readonly string[]): Record<string, IndexFunc<Item>> {
+function indexers(names: readonly string[]): Record<string, IndexFunc<ItemObject>> {
   return Object.fromEntries(
     names.map((name) => {
       const func = indexFuncs.get(name);
@@ -22,7 +22,7 @@ function indexers(names: readonly string[]): Record<string, IndexFunc<Item>> {
   );
 }
 
-const found = (item: Item | undefined): object =>
+const found = (item: ItemObject | undefined): object =>
   item === undefined ? { exists: false } : { exists: true, object: fromItem(item) };
 
 function orError(call: () => unknown): unknown {
@@ -33,37 +33,37 @@ function orError(call: () => unknown): unknown {
   }
 }
 
-function replay(indexer: Indexer<Item>, step: Step): Observed {
-  const index = () => text(step, 'index');
-  const value = () => text(step, 'value');
+function replay(indexer: Indexer<ItemObject>, step: TraceStep): Observed {
+  const index = () => textField(step, 'index');
+  const value = () => textField(step, 'value');
   switch (step.op) {
     case 'new':
       return {};
     case 'add':
-      indexer.add(object(step));
+      indexer.add(stepObject(step));
       return {};
     case 'update':
-      indexer.update(object(step));
+      indexer.update(stepObject(step));
       return {};
     case 'delete':
-      indexer.delete(object(step));
+      indexer.delete(stepObject(step));
       return {};
     case 'deleteTombstone':
-      indexer.delete(new DeletedFinalStateUnknown<Item>(text(step, 'key'), undefined));
+      indexer.delete(new DeletedFinalStateUnknown<ItemObject>(textField(step, 'key'), undefined));
       return {};
     case 'replace':
-      indexer.replace(objects(step), text(step, 'rv'));
+      indexer.replace(stepObjects(step), textField(step, 'rv'));
       return {};
     case 'get':
-      return { want: found(indexer.get(object(step))) };
+      return { want: found(indexer.get(stepObject(step))) };
     case 'getByKey':
-      return { want: found(indexer.getByKey(text(step, 'key'))) };
+      return { want: found(indexer.getByKey(textField(step, 'key'))) };
     case 'list':
       return { want: sortedByKey(indexer.list()) };
     case 'listKeys':
       return { want: indexer.listKeys().sort() };
     case 'index':
-      return { want: orError(() => sortedByKey(indexer.index(index(), object(step)))) };
+      return { want: orError(() => sortedByKey(indexer.index(index(), stepObject(step)))) };
     case 'byIndex':
       return { want: orError(() => sortedByKey(indexer.byIndex(index(), value()))) };
     case 'indexKeys':
@@ -72,10 +72,10 @@ function replay(indexer: Indexer<Item>, step: Step): Observed {
       return { want: indexer.listIndexFuncValues(index()).sort() };
     case 'addIndexers':
       return {
-        want: orError(() => indexer.addIndexers(indexers(texts(step, 'indexers'))) ?? null),
+        want: orError(() => indexer.addIndexers(indexers(textsField(step, 'indexers'))) ?? null),
       };
     case 'bookmark':
-      indexer.bookmark(text(step, 'rv'));
+      indexer.bookmark(textField(step, 'rv'));
       return {};
     case 'lastResourceVersion':
       return { want: indexer.lastStoreSyncResourceVersion() };
@@ -87,10 +87,10 @@ function replay(indexer: Indexer<Item>, step: Step): Observed {
   }
 }
 
-export const store: Subject = {
+export const store: TraceSubject = {
   observes: ['want'],
   begin(first): Trace {
-    const indexer = new Indexer<Item>(undefined, indexers(texts(first, 'indexers')));
+    const indexer = new Indexer<ItemObject>(undefined, indexers(textsField(first, 'indexers')));
     return { step: (step) => replay(indexer, step) };
   },
 };

@@ -1,7 +1,7 @@
 /** workqueue-blocking: which calls wait, and at which step they return. */
 import { FakeClock, WorkQueue } from 'capstan/workqueue';
-import type { Step, Subject, Trace } from '../runner.ts';
-import { text, unknownOp } from './fields.ts';
+import type { Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { textField, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
 interface Call {
@@ -22,21 +22,21 @@ function begin<T>(items: Items<T>): Trace {
     });
   };
 
-  const act = (step: Step): void => {
+  const act = (step: TraceStep): void => {
     switch (step.op) {
       case 'new':
         break;
       case 'add':
-        queue.add(items.make(text(step, 'key')));
+        queue.add(items.make(textField(step, 'key')));
         break;
       case 'done':
-        queue.done(items.make(text(step, 'key')));
+        queue.done(items.make(textField(step, 'key')));
         break;
       case 'shutDown':
         queue.shutDown();
         break;
       case 'getAsync':
-        start(text(step, 'call'), async () => {
+        start(textField(step, 'call'), async () => {
           const got = await queue.get();
           return got.shutdown
             ? { key: '', shutdown: true }
@@ -44,7 +44,7 @@ function begin<T>(items: Items<T>): Trace {
         });
         break;
       case 'drainAsync':
-        start(text(step, 'call'), async () => {
+        start(textField(step, 'call'), async () => {
           await queue.shutDownWithDrain();
           return {};
         });
@@ -70,7 +70,7 @@ function begin<T>(items: Items<T>): Trace {
   };
 }
 
-export const workqueueBlocking: Subject = {
+export const workqueueBlocking: TraceSubject = {
   observes: ['want', 'len'],
   begin: (_step, { form }) => withItems(form, begin),
 };

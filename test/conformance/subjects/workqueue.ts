@@ -1,7 +1,7 @@
 /** workqueue: the plain queue, and the operations that all queues share. */
 import { FakeClock, WorkQueue } from 'capstan/workqueue';
-import type { Observed, Step, Subject, Trace } from '../runner.ts';
-import { text, unknownOp } from './fields.ts';
+import type { Observed, Trace, TraceStep, TraceSubject } from '../runner.ts';
+import { textField, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
 /**
@@ -23,16 +23,16 @@ async function get<T>(queue: WorkQueue<T>, items: Items<T>): Promise<unknown> {
 export async function queueStep<T>(
   queue: WorkQueue<T>,
   items: Items<T>,
-  step: Step,
+  step: TraceStep,
 ): Promise<Observed | undefined> {
   switch (step.op) {
     case 'new':
       return {};
     case 'add':
-      queue.add(items.make(text(step, 'key')));
+      queue.add(items.make(textField(step, 'key')));
       return { len: queue.len() };
     case 'done':
-      queue.done(items.make(text(step, 'key')));
+      queue.done(items.make(textField(step, 'key')));
       return { len: queue.len() };
     case 'get': {
       const want = await get(queue, items);
@@ -61,7 +61,7 @@ class MisuseFinder {
   readonly #processing = new Set<string>();
   #down = false;
 
-  finds(step: Step): boolean {
+  finds(step: TraceStep): boolean {
     const key = typeof step.key === 'string' ? step.key : '';
     if (step.op === 'shutDown') this.#down = true;
     if (step.op === 'add' && !this.#down) {
@@ -85,7 +85,7 @@ class MisuseFinder {
   }
 }
 
-function begin<T>(first: Step, items: Items<T>): Trace {
+function begin<T>(first: TraceStep, items: Items<T>): Trace {
   const queue = new WorkQueue<T>({ key: items.key });
   const misuse = first.misuse === true ? new MisuseFinder() : undefined;
   return {
@@ -99,7 +99,7 @@ function begin<T>(first: Step, items: Items<T>): Trace {
   };
 }
 
-export const workqueue: Subject = {
+export const workqueue: TraceSubject = {
   observes: ['want', 'len'],
   begin: (step, { form }) => withItems(form, (items) => begin(step, items)),
 };

@@ -6,7 +6,7 @@
  */
 import type { KubeObject } from 'capstan/cache';
 import { eventually } from '../../helpers/control-plane/conditions.ts';
-import type { LogEntry } from '../../helpers/history/content.ts';
+import type { ServerLogEntry } from '../../helpers/history/content.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 interface EtcdEvent {
@@ -52,7 +52,7 @@ export class EtcdLog {
   }
 
   /** All writes so far to the objects of one type in a namespace. */
-  async of(type: ResourceType, namespace: string): Promise<LogEntry[]> {
+  async of(type: ResourceType, namespace: string): Promise<ServerLogEntry[]> {
     await this.#caughtUp();
     const group = type.prefix.split('/')[2] ?? '';
     // built-in ones without their group

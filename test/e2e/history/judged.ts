@@ -8,9 +8,9 @@ import {
 } from 'capstan/cache';
 import { expect } from 'vitest';
 import { eventually, within } from '../../helpers/control-plane/conditions.ts';
-import { type LogEntry, stateOf, truthOf } from '../../helpers/history/content.ts';
+import { objectState, type ServerLogEntry, truthOf } from '../../helpers/history/content.ts';
 import { type History, listsOf } from '../../helpers/history/history.ts';
-import { judge, report } from '../../helpers/history/judge.ts';
+import { judgeHistory, report } from '../../helpers/history/judge.ts';
 import { RecordingHandler, RecordingTransport } from '../../helpers/history/recorder.ts';
 import { resourceOf } from '../informer/watched.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
@@ -104,7 +104,7 @@ export class Judged {
   }
 
   /** Waits for cache and handlers to have the last write, then judges all that happened. */
-  async expectTruth(log: readonly LogEntry[]): Promise<void> {
+  async expectTruth(log: readonly ServerLogEntry[]): Promise<void> {
     const truth = truthOf(log);
     const expected = new Map([...truth.asOf()].map(([key, { version }]) => [key, version]));
     const same = (picture: ReadonlyMap<string, bigint>): boolean | string => {
@@ -134,7 +134,7 @@ export class Judged {
       order: 'total',
     };
     expect(
-      report(judge(truth, history)),
+      report(judgeHistory(truth, history)),
       `${this.name}; at the end: ${pictures() || 'all caught up'}`,
     ).toBe('');
   }
@@ -143,6 +143,6 @@ export class Judged {
     return this.#informer
       .getIndexer()
       .list()
-      .map((object) => stateOf(object));
+      .map((object) => objectState(object));
   }
 }

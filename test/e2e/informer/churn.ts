@@ -3,7 +3,7 @@
  * them: a write whose answer was lost may have happened, so every operation can be done twice.
  */
 import type { Transport } from 'capstan/cache';
-import { eventually, until } from '../../helpers/control-plane/conditions.ts';
+import { eventually, pauseUntil } from '../../helpers/control-plane/conditions.ts';
 import { Random } from '../../helpers/random.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
@@ -49,7 +49,7 @@ export class Churn {
       const everyMs = (1000 * WRITERS) / this.#perSecond;
       let due = performance.now();
       while (left-- > 0) {
-        await until(due);
+        await pauseUntil(due);
         // what an absent server delayed is not made up for
         due = Math.max(due, performance.now()) + everyMs;
         const name = `n${Math.floor((this.#random.next() * names) / WRITERS) * WRITERS + writer}`;

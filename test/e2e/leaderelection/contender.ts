@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
 import type { Program } from '../../helpers/control-plane/program.ts';
-import type { LogEntry, ProcessLog } from '../../helpers/leaderelection/judge-election.ts';
+import type { ElectionLogEntry, ProcessLog } from '../../helpers/leaderelection/judge-election.ts';
 import { CuttingProxy } from '../history/cutting-proxy.ts';
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -40,11 +40,13 @@ export class Contender {
     return new Contender(identity, proxy, program, journal);
   }
 
-  entries(): LogEntry[] {
+  entries(): ElectionLogEntry[] {
     if (!existsSync(this.#journal)) return [];
     const text = readFileSync(this.#journal, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1); // a line may be under way
-    return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as LogEntry]));
+    return whole
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ElectionLogEntry]));
   }
 
   history(): ProcessLog {

@@ -6,7 +6,7 @@ import { openSync, writeSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
-import type { LogEntry } from '../../helpers/leaderelection/judge-election.ts';
+import type { ElectionLogEntry } from '../../helpers/leaderelection/judge-election.ts';
 import { LEASE, STEP_MS, stepsOf } from './settings.ts';
 
 const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
@@ -25,7 +25,8 @@ export { identity };
 /** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-export const note = (entry: LogEntry): void => void writeSync(file, `${JSON.stringify(entry)}\n`);
+export const note = (entry: ElectionLogEntry): void =>
+  void writeSync(file, `${JSON.stringify(entry)}\n`);
 
 /** To the API server; writes to the lease that it acknowledges are noted. */
 export function notingTransport(): Transport {

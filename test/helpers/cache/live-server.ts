@@ -31,7 +31,7 @@ export const ConfigMaps = defineResource<ConfigMap>()({
   indexers: { byValue: 'data.v' },
 });
 
-export interface Answer {
+export interface FakeResponse {
   status: number;
   headers: { get(name: string): string | null };
   body: AsyncIterable<Uint8Array>;
@@ -70,7 +70,11 @@ export class Stream {
   }
 }
 
-export function answer(status: number, body: string, headers: Record<string, string> = {}): Answer {
+export function answer(
+  status: number,
+  body: string,
+  headers: Record<string, string> = {},
+): FakeResponse {
   const stream = new Stream();
   stream.send(body);
   stream.close();
@@ -93,7 +97,7 @@ export class LiveServer implements Transport {
   readonly watches = new Set<Stream>();
   /** Answers in the server's place; `undefined` lets the server answer. */
   intercept:
-    | ((request: TransportRequest, n: number) => Promise<Answer> | Answer | undefined)
+    | ((request: TransportRequest, n: number) => Promise<FakeResponse> | FakeResponse | undefined)
     | undefined;
   readonly #objects = new Map<string, ConfigMap>();
   #version = 0;
@@ -138,7 +142,7 @@ export class LiveServer implements Transport {
     this.watches.clear();
   }
 
-  async request(request: TransportRequest): Promise<Answer> {
+  async request(request: TransportRequest): Promise<FakeResponse> {
     this.requests.push(request);
     const intercepted = await this.intercept?.(request, this.requests.length);
     if (intercepted !== undefined) return intercepted;

@@ -12,7 +12,7 @@ import {
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
-export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
+export const nameOrTombstone = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
   object instanceof DeletedFinalStateUnknown ? `(${object.key})` : object.metadata.name;
 
 /**
@@ -22,9 +22,9 @@ export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>):
 export function teller(into: string[]): ResourceEventHandler<ConfigMap> {
   return {
     onAdd: (object, isInInitialList) =>
-      void into.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
-    onUpdate: (_, now) => void into.push(`~${nameOf(now)}`),
-    onDelete: (object) => void into.push(`-${nameOf(object)}`),
+      void into.push(`${isInInitialList ? '+' : ''}${nameOrTombstone(object)}`),
+    onUpdate: (_, now) => void into.push(`~${nameOrTombstone(now)}`),
+    onDelete: (object) => void into.push(`-${nameOrTombstone(object)}`),
   };
 }
 

@@ -3,9 +3,9 @@
  * that plays them in turn.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
-import { type Answer, type ConfigMap, Stream } from './live-server.ts';
+import { type ConfigMap, type FakeResponse, Stream } from './live-server.ts';
 
-export function configMap(
+export function configMapAt(
   name: string,
   resourceVersion: string,
   more: Partial<ConfigMap> = {},
@@ -57,7 +57,7 @@ export function stream(
   frames: string[],
   end: 'close' | 'reset' | 'hold',
   signal?: AbortSignal,
-): Answer {
+): FakeResponse {
   const body = new Stream();
   for (const frame of frames) body.send(frame);
   if (end === 'close') body.close();
@@ -65,7 +65,7 @@ export function stream(
   return { status: 200, headers: new Headers(), body: body.body(signal) };
 }
 
-export type Reply = (request: TransportRequest) => Answer;
+export type Reply = (request: TransportRequest) => FakeResponse;
 
 /** The nth request gets the nth reply; the last one answers all that come after it. */
 export class Replies implements Transport {
@@ -76,7 +76,7 @@ export class Replies implements Transport {
     this.#replies = replies;
   }
 
-  async request(request: TransportRequest): Promise<Answer> {
+  async request(request: TransportRequest): Promise<FakeResponse> {
     this.requests.push(request);
     const reply = this.#replies[Math.min(this.requests.length, this.#replies.length) - 1];
     if (reply === undefined) throw new Error('no reply');

@@ -100,7 +100,7 @@ export async function live(
   serverOptions: ApiServerOptions = {},
 ): Promise<Setup> {
   const server = await ApiServer.start(serverOptions);
-  const { transport, requests } = recorded(server.transport());
+  const { transport, requests } = recordedTransport(server.transport());
   onTestFinished(async () => {
     await transport.close?.();
     await server.stop();
@@ -124,7 +124,10 @@ export async function cached(
   return { ...setup, factory, requests, client: newClient({ transport, cache: factory, ...rest }) };
 }
 
-export function recorded(inner: Transport): { transport: Transport; requests: TransportRequest[] } {
+export function recordedTransport(inner: Transport): {
+  transport: Transport;
+  requests: TransportRequest[];
+} {
   const requests: TransportRequest[] = [];
   return {
     requests,

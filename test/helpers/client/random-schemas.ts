@@ -7,7 +7,7 @@ import { type Client, defineCustomResource, installCRDs } from 'capstan/client';
 import * as z from 'zod';
 import { Random } from '../random.ts';
 
-export interface Sample {
+export interface SchemaSample {
   readonly schema: z.ZodType;
   /** A value, which may match or not. */
   value(): unknown;
@@ -29,7 +29,7 @@ const anyScalar = (random: Random): unknown =>
 const mostly = (random: Random, value: () => unknown) => (): unknown =>
   random.chance(1 / 8) ? anyScalar(random) : value();
 
-function string(random: Random): Sample {
+function string(random: Random): SchemaSample {
   let schema = z.string();
   if (random.chance(0.4)) schema = schema.min(random.int(3));
   if (random.chance(0.4)) schema = schema.max(2 + random.int(4));
@@ -38,7 +38,7 @@ function string(random: Random): Sample {
   return { schema, value: mostly(random, () => random.pick(STRINGS)) };
 }
 
-function number(random: Random): Sample {
+function number(random: Random): SchemaSample {
   let schema = random.chance(0.5) ? z.int() : z.number();
   if (random.chance(0.4))
     schema = random.chance(0.5) ? schema.min(random.int(3)) : schema.gt(random.int(3));
@@ -48,7 +48,7 @@ function number(random: Random): Sample {
   return { schema, value: mostly(random, () => random.pick(NUMBERS)) };
 }
 
-function choice(random: Random): Sample {
+function choice(random: Random): SchemaSample {
   const values = random.chance(0.5)
     ? random.pick([['a'], ['a', 'ab'], ['', 'A', 'auto']] as const)
     : random.pick([[1], [0, 2], [1, 2, 3]] as const);
@@ -56,7 +56,7 @@ function choice(random: Random): Sample {
   return { schema, value: mostly(random, () => random.pick<unknown>([...values, 'b', 5])) };
 }
 
-function intOrString(random: Random): Sample {
+function intOrString(random: Random): SchemaSample {
   const ints = random.chance(0.5) ? z.int() : z.int().min(1).max(10);
   const strings = random.chance(0.5) ? z.string() : z.string().min(1).max(4);
   return {
@@ -65,7 +65,7 @@ function intOrString(random: Random): Sample {
   };
 }
 
-function scalars(random: Random): Sample {
+function scalars(random: Random): SchemaSample {
   const schema = z.union([
     z.literal(random.pick(['auto', 'ab'])),
     z.string().regex(/^\d+(Mi|Gi)?$/),
@@ -73,7 +73,7 @@ function scalars(random: Random): Sample {
   return { schema, value: mostly(random, () => random.pick(STRINGS)) };
 }
 
-function list(random: Random, depth: number): Sample {
+function list(random: Random, depth: number): SchemaSample {
   const item = sample(random, depth - 1);
   let schema = z.array(item.schema);
   if (random.chance(0.3)) schema = schema.min(random.int(3));
@@ -84,7 +84,7 @@ function list(random: Random, depth: number): Sample {
   };
 }
 
-function record(random: Random, depth: number): Sample {
+function record(random: Random, depth: number): SchemaSample {
   const item = sample(random, depth - 1);
   const some = () =>
     Object.fromEntries(
@@ -98,7 +98,7 @@ function members(
   depth: number,
 ): { schemas: Record<string, z.ZodType>; value: () => object } {
   const schemas: Record<string, z.ZodType> = {};
-  const samples = new Map<string, Sample>();
+  const samples = new Map<string, SchemaSample>();
   for (const name of ['p', 'q', 'r'].slice(0, 1 + random.int(3))) {
     const member = sample(random, depth - 1);
     samples.set(name, member);
@@ -113,7 +113,7 @@ function members(
   return { schemas, value };
 }
 
-function object(random: Random, depth: number): Sample {
+function object(random: Random, depth: number): SchemaSample {
   const { schemas, value } = members(random, depth);
   const schema = random.chance(0.2) ? z.looseObject(schemas) : z.object(schemas);
   return { schema, value: mostly(random, value) };
@@ -123,7 +123,7 @@ function object(random: Random, depth: number): Sample {
  * The members of alternatives have names of their own: where they share one, its schemas would have
  * to be alike.
  */
-function alternatives(random: Random, depth: number): Sample {
+function alternatives(random: Random, depth: number): SchemaSample {
   const own = ['a', 'b', 'c']
     .slice(0, 2 + random.int(2))
     .map((type) => ({ type, ...members(random, depth) }));
@@ -145,14 +145,14 @@ function alternatives(random: Random, depth: number): Sample {
   return { schema: z.union(renamed), value: mostly(random, value) };
 }
 
-export function sample(random: Random, depth = 2): Sample {
+export function sample(random: Random, depth = 2): SchemaSample {
   const leaves = [
     string,
     number,
     choice,
     intOrString,
     scalars,
-    (): Sample => ({ schema: z.boolean(), value: mostly(random, () => random.chance(0.5)) }),
+    (): SchemaSample => ({ schema: z.boolean(), value: mostly(random, () => random.chance(0.5)) }),
   ];
   const inner = [list, record, object, alternatives];
   const make = depth > 0 ? random.pick([...leaves, ...inner, ...inner]) : random.pick(leaves);
@@ -168,7 +168,7 @@ export function sample(random: Random, depth = 2): Sample {
  * One definition of many random members; every value that schema and server do not agree on, and
  * how many the server accepted.
  */
-export async function judge(
+export async function judgeSample(
   client: Client,
   seed: number,
   values: number,
@@ -191,7 +191,7 @@ export async function judge(
   for (let round = 0; round < values; round++) {
     const index = round % samples.length;
     const name = `m${index}`;
-    const value = (samples[index] as Sample).value();
+    const value = (samples[index] as SchemaSample).value();
     const object = { metadata: { name: 'a' }, spec: { [name]: value } };
     const { issues } = await validate(object);
     const refusal = await client.create(resource, object, { dryRun: true }).then(

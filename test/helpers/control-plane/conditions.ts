@@ -46,7 +46,7 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
 /**
  * Resolves at that time of `performance.now()`, at once if it is over: for writes at a given rate.
  */
-export async function until(time: number): Promise<void> {
+export async function pauseUntil(time: number): Promise<void> {
   const left = time - performance.now();
   if (left > 0) await pause(left);
 }

@@ -49,7 +49,7 @@ export class TestSource implements Source {
 
 type Reconcile = ControllerOptions<object>['reconcile'];
 
-export interface Rig {
+export interface ControllerRig {
   readonly clock: FakeClock;
   readonly source: TestSource;
   readonly controller: Controller;
@@ -65,7 +65,7 @@ export interface Rig {
 export function rig(
   reconcile: Reconcile = () => undefined,
   options: Partial<ControllerOptions<object>> = {},
-): Rig {
+): ControllerRig {
   const clock = new FakeClock();
   const source = new TestSource();
   const calls: string[] = [];
@@ -101,7 +101,7 @@ export function rig(
 }
 
 /** A reconcile function that returns the given results of each request in turn, then succeeds. */
-export function answers(
+export function reconcileResults(
   all: Record<string, (() => Result | undefined | Promise<Result | undefined>)[]>,
 ): Reconcile {
   return (request) => all[request.name]?.shift()?.();

@@ -66,7 +66,7 @@ export async function started(
   return { queue, signal: end.signal, stop: () => end.abort() };
 }
 
-export interface Thing {
+export interface EventObject {
   apiVersion?: string;
   kind?: string;
   metadata: {
@@ -89,7 +89,10 @@ export interface Thing {
   status?: unknown;
 }
 
-export function thing(name: string, metadata: Partial<Thing['metadata']> = {}): Thing {
+export function eventObject(
+  name: string,
+  metadata: Partial<EventObject['metadata']> = {},
+): EventObject {
   return { metadata: { namespace: 'n', name, resourceVersion: '1', ...metadata } };
 }
 
@@ -105,8 +108,8 @@ export const unknownChange: Change = {
 };
 
 /** Records each event, such as `create n/a`, and adds the request of its object. */
-export function telling(into: string[]): EventHandler<Thing> {
-  const tell = (kind: string, { metadata }: Thing, queue: HandlerQueue): void => {
+export function telling(into: string[]): EventHandler<EventObject> {
+  const tell = (kind: string, { metadata }: EventObject, queue: HandlerQueue): void => {
     const { namespace = '', name } = metadata;
     into.push(`${kind} ${namespace}/${name}`);
     queue.add({ namespace, name });

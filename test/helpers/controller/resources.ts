@@ -2,7 +2,7 @@
 import { defineResource } from 'capstan/cache';
 import type { TestObject } from './fake-cluster.ts';
 
-export const Widget = defineResource<TestObject>()({
+export const TestWidget = defineResource<TestObject>()({
   group: 'example.com',
   version: 'v1',
   kind: 'Widget',
@@ -24,7 +24,7 @@ export const Disc = defineResource<TestObject>()({
   namespaced: false,
 });
 
-export const widget = (
+export const testWidget = (
   name: string,
   namespace = 'default',
   spec: Record<string, unknown> = {},

@@ -30,11 +30,11 @@ export function contentOf(object: KubeObject, view: View = {}): string {
   );
 }
 
-export function stateOf(object: KubeObject, view: View = {}): State {
-  return { key: keyOf(object), version: versionOf(object), content: contentOf(object, view) };
+export function objectState(object: KubeObject, view: View = {}): State {
+  return { key: keyOf(object), version: objectVersion(object), content: contentOf(object, view) };
 }
 
-export function versionOf(object: KubeObject): bigint {
+export function objectVersion(object: KubeObject): bigint {
   return BigInt(object.metadata?.resourceVersion ?? '-1');
 }
 
@@ -43,7 +43,7 @@ export function keyOf({ metadata }: KubeObject): string {
 }
 
 /** A line of the server's log. Without an object: it was removed. */
-export interface LogEntry {
+export interface ServerLogEntry {
   readonly key: string;
   readonly version: bigint;
   readonly object: KubeObject | undefined;
@@ -53,7 +53,7 @@ export interface LogEntry {
  * The log as a watch with this view sees it: what leaves a selector's scope is removed, what never
  * was in it is not there.
  */
-export function truthOf(log: readonly LogEntry[], view: View = {}): Truth {
+export function truthOf(log: readonly ServerLogEntry[], view: View = {}): Truth {
   const visible = new Set<string>();
   const writes: Write[] = [];
   for (const { key, version, object } of log) {

@@ -9,14 +9,14 @@ import {
   isObject,
   type Listed,
   listsOf,
-  nameOf,
   type ObjectFrame,
   type State,
+  stateName,
   stretchOf,
   type Told,
   type Violation,
 } from './history.ts';
-import { differences, type Truth } from './truth.ts';
+import { stateDifferences, type Truth } from './truth.ts';
 
 /** One handler's record with what the rules ask of the rest. */
 export interface Case {
@@ -52,9 +52,11 @@ export const written: Rule = ({ truth, handler }) =>
  * whole.
  */
 export const received: Rule = ({ history, handler, lists }) => {
-  const came = new Set([...lists.flatMap(({ items }) => items), ...eventsOf(history)].map(nameOf));
+  const came = new Set(
+    [...lists.flatMap(({ items }) => items), ...eventsOf(history)].map(stateName),
+  );
   return handler.told
-    .filter((told) => told.type !== 'tombstone' && !came.has(nameOf(told)))
+    .filter((told) => told.type !== 'tombstone' && !came.has(stateName(told)))
     .map((told) => `${text(told)} never came`);
 };
 
@@ -98,7 +100,7 @@ export const inOrder: Rule = ({ handler }) => {
  */
 export const totalOrder: Rule = ({ history, handler, lists }) => {
   if (history.order !== 'total') return [];
-  const events = new Set(eventsOf(history).map(nameOf));
+  const events = new Set(eventsOf(history).map(stateName));
   let newest = -1n;
   return handler.told.flatMap((told) => {
     if (told.type === 'tombstone' || (told.type === 'add' && told.initial)) return [];
@@ -108,7 +110,7 @@ export const totalOrder: Rule = ({ history, handler, lists }) => {
       return [];
     }
     if (handler.resync && isRepeat(told)) return [];
-    const mayBeListed = isRepeat(told) || !events.has(nameOf(told));
+    const mayBeListed = isRepeat(told) || !events.has(stateName(told));
     if (mayBeListed && lists.some((list) => list.version >= newest && has(list, told))) return [];
     return [`${text(told)} after ${newest}, and no list explains it`];
   });
@@ -122,8 +124,8 @@ export const repeated: Rule = ({ handler, lists }) => {
   const times = new Map<string, number>();
   return handler.told.flatMap((told) => {
     if (told.type === 'tombstone') return [];
-    const count = (times.get(nameOf(told)) ?? 0) + 1;
-    times.set(nameOf(told), count);
+    const count = (times.get(stateName(told)) ?? 0) + 1;
+    times.set(stateName(told), count);
     if (count === 1 || (handler.resync && isRepeat(told))) return [];
     const listed = lists.filter((list) => has(list, told)).length;
     if (isRepeat(told) && count <= listed + 1) return [];
@@ -133,13 +135,15 @@ export const repeated: Rule = ({ handler, lists }) => {
 
 /** Every event that came is told, whatever became of the stream after it. */
 export const complete: Rule = ({ history, handler, since }) => {
-  const told = new Set(handler.told.filter(({ type }) => type !== 'tombstone').map(nameOf));
+  const told = new Set(handler.told.filter(({ type }) => type !== 'tombstone').map(stateName));
   return history.requests.flatMap((request, i) => {
     const frames = (request.type === 'watch' ? stretchOf(request)?.frames : undefined) ?? [];
     return frames
       .filter(isObject)
-      .filter((frame) => frame.version > since && !told.has(nameOf(frame)))
-      .map((frame) => `${frame.type} ${nameOf(frame)} came with request ${i} and was never told`);
+      .filter((frame) => frame.version > since && !told.has(stateName(frame)))
+      .map(
+        (frame) => `${frame.type} ${stateName(frame)} came with request ${i} and was never told`,
+      );
   });
 };
 
@@ -148,14 +152,14 @@ export const complete: Rule = ({ history, handler, since }) => {
  * longer.
  */
 export const missed: Rule = ({ truth, handler, lists, since }) => {
-  const told = new Set(handler.told.filter(({ type }) => type !== 'tombstone').map(nameOf));
+  const told = new Set(handler.told.filter(({ type }) => type !== 'tombstone').map(stateName));
   return truth.writes
-    .filter((write) => write.version > since && !told.has(nameOf(write)))
+    .filter((write) => write.version > since && !told.has(stateName(write)))
     .filter(
       (write) =>
         !lists.some((list) => list.version >= write.version && overtaken(truth, list, write)),
     )
-    .map((write) => `${nameOf(write)} was never told, and no list explains it`);
+    .map((write) => `${stateName(write)} was never told, and no list explains it`);
 };
 
 /**
@@ -176,12 +180,12 @@ export const tombstones: Rule = ({ truth, handler, lists }) => {
     if (told.type === 'tombstone') {
       if (goneIn.length === 0) return [`${text(told)}, but no list lacks it`];
       const same = told.version === known.version && told.content === known.content;
-      return same ? [] : [`${text(told)}, last told was ${nameOf(known)}`];
+      return same ? [] : [`${text(told)}, last told was ${stateName(known)}`];
     }
     const unseen = goneIn.find((list) => list.version < told.version);
     if (unseen === undefined) return [];
     return [
-      `${text(told)} without a tombstone, though the list of ${unseen.version} lacked ${nameOf(known)}`,
+      `${text(told)} without a tombstone, though the list of ${unseen.version} lacked ${stateName(known)}`,
     ];
   });
 };
@@ -191,7 +195,7 @@ export const tombstones: Rule = ({ truth, handler, lists }) => {
  * when it was added.
  */
 export const snapshot: Rule = ({ truth, handler, since }) =>
-  differences('what came first', initial(handler), truth.asOf(since));
+  stateDifferences('what came first', initial(handler), truth.asOf(since));
 
 /** What was told adds up to what is there at the end. */
 export const final: Rule = ({ truth, handler }) => {
@@ -200,7 +204,7 @@ export const final: Rule = ({ truth, handler }) => {
     if (told.type === 'delete' || told.type === 'tombstone') picture.delete(told.key);
     else picture.set(told.key, told);
   }
-  return differences('what was told', picture.values(), truth.asOf());
+  return stateDifferences('what was told', picture.values(), truth.asOf());
 };
 
 const rules: Readonly<Record<string, Rule>> = {
@@ -240,7 +244,7 @@ function sinceWhen(truth: Truth, handler: HandlerRecord, lists: readonly Listed[
   const newest = [...given.values()].reduce((a, b) => (a > b ? a : b), lists[0]?.version ?? -1n);
   const next = handler.told.find((told) => !isInitial(told) && told.version > newest)?.version;
   let state = truth.asOf(newest);
-  let different = differences('', initial(handler), state).length;
+  let different = stateDifferences('', initial(handler), state).length;
   let since: bigint | undefined = different === 0 ? newest : undefined;
   state = new Map(state);
   for (const { key, version, content } of truth.writes) {
@@ -266,7 +270,7 @@ function eventsOf(history: History): ObjectFrame[] {
 const isInitial = (told: Told): boolean => told.type === 'add' && told.initial;
 const initial = (handler: HandlerRecord): Told[] => handler.told.filter(isInitial);
 const isRepeat = (told: Told): boolean => told.type === 'update' && told.old === told.version;
-const text = (told: Told): string => `${told.type} ${nameOf(told)}`;
+const text = (told: Told): string => `${told.type} ${stateName(told)}`;
 
 function has(list: Listed, { key, version }: State): boolean {
   return list.items.some((item) => item.key === key && item.version === version);

@@ -98,7 +98,7 @@ export interface Violation {
   readonly message: string;
 }
 
-export const nameOf = ({ key, version }: { key: string; version: bigint }): string =>
+export const stateName = ({ key, version }: { key: string; version: bigint }): string =>
   `${key}@${version}`;
 
 export function isObject(frame: Frame): frame is ObjectFrame {

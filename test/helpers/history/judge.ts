@@ -5,11 +5,11 @@
 
 import { judgeHandlers } from './handler-rules.ts';
 import type { History, Violation } from './history.ts';
-import { differences, type Truth } from './truth.ts';
+import { stateDifferences, type Truth } from './truth.ts';
 import { wireRules } from './wire-rules.ts';
 
-export function judge(truth: Truth, history: History): Violation[] {
-  const cache = differences('the cache', history.cache, truth.asOf()).map((message) => ({
+export function judgeHistory(truth: Truth, history: History): Violation[] {
+  const cache = stateDifferences('the cache', history.cache, truth.asOf()).map((message) => ({
     rule: 'cache',
     message,
   }));

@@ -12,7 +12,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from 'capstan/cache';
-import { stateOf, type View, versionOf } from './content.ts';
+import { objectState, objectVersion, type View } from './content.ts';
 import type {
   Frame,
   HandlerRecord,
@@ -106,7 +106,7 @@ export class RecordingTransport implements Transport {
 
   #addPage(record: ListRecord, { metadata, items }: ListBody): void {
     record.version ??= BigInt(metadata?.resourceVersion ?? '-1');
-    record.items.push(...(items ?? []).map((item) => stateOf(item, this.#view)));
+    record.items.push(...(items ?? []).map((item) => objectState(item, this.#view)));
     record.complete = !metadata?.continue;
   }
 
@@ -125,9 +125,9 @@ export class RecordingTransport implements Transport {
 
   #frame({ type, object }: EventBody): Frame {
     if (type === 'ERROR') return { type, code: object.code ?? 0 };
-    if (type !== 'BOOKMARK') return { type, ...stateOf(object, this.#view) };
+    if (type !== 'BOOKMARK') return { type, ...objectState(object, this.#view) };
     const initialEventsEnd = object.metadata?.annotations?.['k8s.io/initial-events-end'] === 'true';
-    return { type, version: versionOf(object), initialEventsEnd };
+    return { type, version: objectVersion(object), initialEventsEnd };
   }
 }
 
@@ -144,18 +144,22 @@ export class RecordingHandler implements ResourceEventHandler<KubeObject> {
   }
 
   onAdd(object: KubeObject, initial: boolean): void {
-    this.told.push({ type: 'add', initial, ...stateOf(object, this.#view) });
+    this.told.push({ type: 'add', initial, ...objectState(object, this.#view) });
   }
 
   onUpdate(old: KubeObject, now: KubeObject): void {
-    this.told.push({ type: 'update', old: versionOf(old), ...stateOf(now, this.#view) });
+    this.told.push({ type: 'update', old: objectVersion(old), ...objectState(now, this.#view) });
   }
 
   onDelete(object: KubeObject | DeletedFinalStateUnknown<KubeObject>): void {
     if (!(object instanceof DeletedFinalStateUnknown)) {
-      this.told.push({ type: 'delete', ...stateOf(object, this.#view) });
+      this.told.push({ type: 'delete', ...objectState(object, this.#view) });
     } else if (object.obj !== undefined) {
-      this.told.push({ type: 'tombstone', ...stateOf(object.obj, this.#view), key: object.key });
+      this.told.push({
+        type: 'tombstone',
+        ...objectState(object.obj, this.#view),
+        key: object.key,
+      });
     } else {
       this.told.push({ type: 'tombstone', key: object.key, version: -1n, content: '' });
     }

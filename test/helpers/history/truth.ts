@@ -63,7 +63,7 @@ function stateOf(write: Write | undefined): State | undefined {
 }
 
 /** Differences of two sets of objects, one line each. */
-export function differences(
+export function stateDifferences(
   what: string,
   found: Iterable<State>,
   expected: ReadonlyMap<string, State>,

@@ -9,15 +9,15 @@ import {
   type History,
   isObject,
   listsOf,
-  nameOf,
   type ObjectFrame,
   type Stretch,
+  stateName,
   streamedList,
   stretchOf,
   type Violation,
   type WatchRecord,
 } from './history.ts';
-import { differences, type Truth } from './truth.ts';
+import { stateDifferences, type Truth } from './truth.ts';
 
 type Rule = (truth: Truth, history: History) => Violation[];
 
@@ -39,7 +39,7 @@ export const ordered = forEachStretch('ordered', ({ from, frames }) => {
   let last = from;
   return frames.filter(isObject).flatMap((frame) => {
     const back = frame.version < last;
-    const message = back ? [`${nameOf(frame)} came after ${last}`] : [];
+    const message = back ? [`${stateName(frame)} came after ${last}`] : [];
     if (!back) last = frame.version;
     return message;
   });
@@ -49,7 +49,7 @@ export const ordered = forEachStretch('ordered', ({ from, frames }) => {
 export const unique = forEachStretch('unique', ({ from, frames }) => {
   const seen = new Set<bigint>([from]);
   return frames.filter(isObject).flatMap((frame) => {
-    if (seen.has(frame.version)) return [`${nameOf(frame)} came again`];
+    if (seen.has(frame.version)) return [`${stateName(frame)} came again`];
     seen.add(frame.version);
     return [];
   });
@@ -81,7 +81,7 @@ export const bookmarkable = forEachStretch('bookmarkable', ({ from, frames }, tr
       broken.push(...missing(truth, sent, frame.version));
       if (frame.version > promised) promised = frame.version;
     } else if (isObject(frame) && frame.version <= promised && promised > from) {
-      broken.push(`${nameOf(frame)} came after a bookmark of ${promised}`);
+      broken.push(`${stateName(frame)} came after a bookmark of ${promised}`);
     }
     if (frame.type !== 'ERROR' && frame.version > sent) sent = frame.version;
   }
@@ -92,7 +92,7 @@ export const bookmarkable = forEachStretch('bookmarkable', ({ from, frames }, tr
 export const genuine = forEachStretch('genuine', ({ frames }, truth) =>
   frames.filter(isObject).flatMap((frame) => {
     const wrong = mistake(frame, truth);
-    return wrong === undefined ? [] : [`${frame.type} ${nameOf(frame)}: ${wrong}`];
+    return wrong === undefined ? [] : [`${frame.type} ${stateName(frame)}: ${wrong}`];
   }),
 );
 
@@ -100,7 +100,7 @@ export const genuine = forEachStretch('genuine', ({ frames }, truth) =>
 export const listed: Rule = (truth, { requests }) =>
   listsOf(requests)
     .flatMap(({ version, items }) =>
-      differences(`the list of ${version}`, items, truth.asOf(version)),
+      stateDifferences(`the list of ${version}`, items, truth.asOf(version)),
     )
     .map((message) => ({ rule: 'listed', message }));
 
@@ -171,7 +171,7 @@ function lastVersion(watch: WatchRecord): bigint | undefined {
 }
 
 function missing(truth: Truth, from: bigint, to: bigint): string[] {
-  return truth.between(from, to).map((write) => `${nameOf(write)} was skipped`);
+  return truth.between(from, to).map((write) => `${stateName(write)} was skipped`);
 }
 
 /** What is wrong with an event as a report of a write, or nothing. */

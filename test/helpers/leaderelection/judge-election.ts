@@ -5,7 +5,7 @@
  */
 
 /** A log entry of a process; times are milliseconds of the shared monotonic clock. */
-export type LogEntry =
+export type ElectionLogEntry =
   /** A write of the lease that the server has confirmed: sent at `sentAt`, confirmed at `at`. */
   | { kind: 'write'; at: number; sentAt: number; version: string; holder: string; seconds: number }
   | { kind: 'leads' | 'stops'; at: number }
@@ -14,7 +14,7 @@ export type LogEntry =
 
 export interface ProcessLog {
   readonly identity: string;
-  readonly entries: readonly LogEntry[];
+  readonly entries: readonly ElectionLogEntry[];
   /** When it was stopped (SIGSTOP) and continued, as seen by the process that did so. */
   readonly stops: readonly { readonly from: number; readonly to: number }[];
   /** Whether it was killed: its last work then has no end. */

@@ -7,7 +7,7 @@ import { ApiServer, type ApiServerOptions } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
 
 /** The parts of answers that tests read. */
-export interface Body {
+export interface ApiObject {
   kind: string;
   apiVersion: string;
   metadata: {
@@ -25,7 +25,7 @@ export interface Body {
     continue?: string;
     remainingItemCount?: number;
   };
-  items: Body[];
+  items: ApiObject[];
   spec: Record<string, unknown>;
   status: unknown;
   data: Record<string, string>;
@@ -41,15 +41,15 @@ export interface Body {
   [member: string]: unknown;
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
-  body: Body;
+  body: ApiObject;
   header(name: string): string | null;
 }
 
-export interface WatchEvent {
+export interface ApiWatchEvent {
   type: string;
-  object: Body;
+  object: ApiObject;
 }
 
 export interface Send {
@@ -76,11 +76,11 @@ export const WORKLOAD = {
 export const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
 /** A server and a client that end with the test. */
-export async function start(
+export async function startApi(
   options?: ApiServerOptions,
-): Promise<{ server: ApiServer; api: Client }> {
+): Promise<{ server: ApiServer; api: ApiRequests }> {
   const server = await ApiServer.start(options);
-  const api = new Client(server.transport());
+  const api = new ApiRequests(server.transport());
   onTestFinished(async () => {
     await api.close();
     await server.stop();
@@ -88,41 +88,43 @@ export async function start(
   return { server, api };
 }
 
-export class Client {
+export class ApiRequests {
   readonly #transport: Transport;
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Set<ApiWatch>();
 
   constructor(transport: Transport) {
     this.#transport = transport;
   }
 
-  async send(method: string, path: string, options: Send = {}): Promise<Answer> {
+  async send(method: string, path: string, options: Send = {}): Promise<ApiResponse> {
     const response = await this.#transport.request({ method, path, ...requestOf(options) });
     const text = await textOf(response.body);
-    const json = text.startsWith('{') ? (JSON.parse(text) as Body) : (text as unknown as Body);
+    const json = text.startsWith('{')
+      ? (JSON.parse(text) as ApiObject)
+      : (text as unknown as ApiObject);
     return { status: response.status, body: json, header: (name) => response.headers.get(name) };
   }
 
-  get(path: string, query: Record<string, string> = {}): Promise<Answer> {
+  get(path: string, query: Record<string, string> = {}): Promise<ApiResponse> {
     return this.send('GET', path, { query });
   }
 
   /** Creates, and expects to. */
-  async make(path: string, object: object): Promise<Body> {
+  async make(path: string, object: object): Promise<ApiObject> {
     const { status, body } = await this.send('POST', path, { body: object });
     if (status !== 201) throw new Error(`expected 201, got ${status}: ${JSON.stringify(body)}`);
     return body;
   }
 
-  put(path: string, body: unknown): Promise<Answer> {
+  put(path: string, body: unknown): Promise<ApiResponse> {
     return this.send('PUT', path, { body });
   }
 
-  patch(path: string, body: unknown, type = MERGE_PATCH): Promise<Answer> {
+  patch(path: string, body: unknown, type = MERGE_PATCH): Promise<ApiResponse> {
     return this.send('PATCH', path, { body, type });
   }
 
-  delete(path: string, body?: unknown): Promise<Answer> {
+  delete(path: string, body?: unknown): Promise<ApiResponse> {
     return this.send('DELETE', path, body === undefined ? {} : { body });
   }
 
@@ -135,7 +137,7 @@ export class Client {
     path: string,
     query: Record<string, string> = {},
     headers: Record<string, string> = {},
-  ): Promise<Watch> {
+  ): Promise<ApiWatch> {
     const abort = new AbortController();
     const response = await this.#transport.request({
       method: 'GET',
@@ -144,7 +146,7 @@ export class Client {
       headers,
       signal: abort.signal,
     });
-    const watch = new Watch(response.status, response.body, abort);
+    const watch = new ApiWatch(response.status, response.body, abort);
     this.#watches.add(watch);
     return watch;
   }
@@ -180,9 +182,9 @@ export async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /** A running watch. */
-export class Watch {
+export class ApiWatch {
   readonly status: number;
-  readonly #events: AsyncGenerator<WatchEvent>;
+  readonly #events: AsyncGenerator<ApiWatchEvent>;
   readonly #abort: AbortController;
 
   constructor(status: number, body: AsyncIterable<Uint8Array>, abort: AbortController) {
@@ -192,13 +194,13 @@ export class Watch {
   }
 
   /** The next event; undefined when the stream has ended cleanly. */
-  async next(): Promise<WatchEvent | undefined> {
+  async next(): Promise<ApiWatchEvent | undefined> {
     const { value, done } = await this.#events.next();
     return done ? undefined : value;
   }
 
-  async take(count: number): Promise<WatchEvent[]> {
-    const events: WatchEvent[] = [];
+  async take(count: number): Promise<ApiWatchEvent[]> {
+    const events: ApiWatchEvent[] = [];
     for (let at = 0; at < count; at++) {
       const event = await this.next();
       if (event === undefined) throw new Error(`the watch ended after ${at} of ${count} events`);
@@ -208,8 +210,8 @@ export class Watch {
   }
 
   /** All events until the stream ends, and how it did. */
-  async rest(): Promise<{ events: WatchEvent[]; error: unknown }> {
-    const events: WatchEvent[] = [];
+  async rest(): Promise<{ events: ApiWatchEvent[]; error: unknown }> {
+    const events: ApiWatchEvent[] = [];
     try {
       for await (const event of this.#events) events.push(event);
       return { events, error: undefined };
@@ -223,28 +225,29 @@ export class Watch {
   }
 }
 
-async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<ApiWatchEvent> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
     const lines = text.split('\n');
     text = lines.pop() ?? '';
-    for (const line of lines) yield JSON.parse(line) as WatchEvent;
+    for (const line of lines) yield JSON.parse(line) as ApiWatchEvent;
   }
 }
 
 /** An event in short. */
-export const brief = (event: WatchEvent): string => `${event.type} ${event.object.metadata.name}`;
+export const brief = (event: ApiWatchEvent): string =>
+  `${event.type} ${event.object.metadata.name}`;
 
-export const configMap = (name: string, more: object = {}): object => ({
+export const configMapBody = (name: string, more: object = {}): object => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name },
   ...more,
 });
 
-export const widget = (name: string, more: object = {}): object => ({
+export const widgetBody = (name: string, more: object = {}): object => ({
   apiVersion: 'example.com/v1',
   kind: 'Widget',
   metadata: { name },

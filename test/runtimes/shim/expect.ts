@@ -3,7 +3,7 @@
  * uses it fails.
  */
 import { Expectation, equals } from './equality.ts';
-import { show } from './show.ts';
+import { showValue } from './show.ts';
 
 /** The error of a failed expectation. */
 export class Unmet extends Error {
@@ -22,14 +22,14 @@ type Matcher = (got: unknown, ...args: never[]) => Verdict;
 
 const number = (value: unknown): number | bigint => {
   if (typeof value === 'number' || typeof value === 'bigint') return value;
-  throw new Unmet(`expected a number, got ${show(value)}`);
+  throw new Unmet(`expected a number, got ${showValue(value)}`);
 };
 
 function contains(got: unknown, part: unknown, among: (one: unknown) => boolean): boolean {
   if (typeof got === 'string') return typeof part === 'string' && got.includes(part);
   const many = got as Iterable<unknown> | null | undefined;
   if (typeof many?.[Symbol.iterator] !== 'function')
-    throw new Unmet(`expected a text or a list, got ${show(got)}`);
+    throw new Unmet(`expected a text or a list, got ${showValue(got)}`);
   return [...many].some(among);
 }
 
@@ -50,7 +50,8 @@ function isThrown(error: unknown, expected: unknown): boolean {
 /** Calls a function; the reason of a rejected promise counts as thrown. */
 function thrownBy(got: unknown, rejected: boolean): { thrown: boolean; error?: unknown } {
   if (rejected) return { thrown: true, error: got };
-  if (typeof got !== 'function') throw new Unmet(`expected a function to call, got ${show(got)}`);
+  if (typeof got !== 'function')
+    throw new Unmet(`expected a function to call, got ${showValue(got)}`);
   try {
     got();
     return { thrown: false };
@@ -62,19 +63,19 @@ function thrownBy(got: unknown, rejected: boolean): { thrown: boolean; error?: u
 const matchers = {
   toBe: (got: unknown, want: unknown) => ({
     met: Object.is(got, want),
-    text: `to be ${show(want)}`,
+    text: `to be ${showValue(want)}`,
   }),
   toEqual: (got: unknown, want: unknown) => ({
     met: equals(got, want),
-    text: `to equal ${show(want)}`,
+    text: `to equal ${showValue(want)}`,
   }),
   toStrictEqual: (got: unknown, want: unknown) => ({
     met: equals(got, want, 'strict'),
-    text: `to strictly equal ${show(want)}`,
+    text: `to strictly equal ${showValue(want)}`,
   }),
   toMatchObject: (got: unknown, want: object) => ({
     met: typeof got === 'object' && got !== null && equals(got, want, 'subset'),
-    text: `to match ${show(want)}`,
+    text: `to match ${showValue(want)}`,
   }),
   toBeUndefined: (got: unknown) => ({ met: got === undefined, text: 'to be undefined' }),
   toBeDefined: (got: unknown) => ({ met: got !== undefined, text: 'to be defined' }),
@@ -108,18 +109,18 @@ const matchers = {
   }),
   toContain: (got: unknown, part: unknown) => ({
     met: contains(got, part, (one) => one === part),
-    text: `to contain ${show(part)}`,
+    text: `to contain ${showValue(part)}`,
   }),
   toContainEqual: (got: unknown, part: unknown) => ({
     met: contains(got, undefined, (one) => equals(one, part)),
-    text: `to contain an equal of ${show(part)}`,
+    text: `to contain an equal of ${showValue(part)}`,
   }),
   toHaveLength: (got: unknown, length: number) => ({
     met: (got as { length?: unknown } | null | undefined)?.length === length,
     text: `to have the length ${length}`,
   }),
   toMatch: (got: unknown, pattern: string | RegExp) => {
-    if (typeof got !== 'string') throw new Unmet(`expected a text, got ${show(got)}`);
+    if (typeof got !== 'string') throw new Unmet(`expected a text, got ${showValue(got)}`);
     return {
       met: typeof pattern === 'string' ? got.includes(pattern) : pattern.test(got),
       text: `to match ${pattern}`,
@@ -147,7 +148,7 @@ function judge(
 ): void {
   if (met !== negated) return;
   throw new Unmet(
-    `${note === undefined ? '' : `${note}: `}expected ${show(got)} ${negated ? 'not ' : ''}${text}`,
+    `${note === undefined ? '' : `${note}: `}expected ${showValue(got)} ${negated ? 'not ' : ''}${text}`,
   );
 }
 
@@ -165,11 +166,14 @@ function calls<Result>(
   all.toThrow = (expected?: unknown) =>
     take((got) => {
       const { thrown, error } = thrownBy(got, rejected);
-      const what = expected === undefined ? 'anything' : show(expected);
+      const what = expected === undefined ? 'anything' : showValue(expected);
       const met = thrown && isThrown(error, expected);
       judge(
         got,
-        { met, text: `to throw ${what}, ${thrown ? `threw ${show(error)}` : 'threw nothing'}` },
+        {
+          met,
+          text: `to throw ${what}, ${thrown ? `threw ${showValue(error)}` : 'threw nothing'}`,
+        },
         negated,
         note,
       );
@@ -192,10 +196,10 @@ async function outcome(promise: unknown, wanted: 'resolves' | 'rejects'): Promis
     value = await promise;
   } catch (error) {
     if (wanted === 'rejects') return error;
-    throw new Unmet(`expected a promise that is kept, it was broken: ${show(error)}`);
+    throw new Unmet(`expected a promise that is kept, it was broken: ${showValue(error)}`);
   }
   if (wanted === 'resolves') return value;
-  throw new Unmet(`expected a promise that is broken, it was kept: ${show(value)}`);
+  throw new Unmet(`expected a promise that is broken, it was kept: ${showValue(value)}`);
 }
 
 function begin(got: unknown, note?: string): Assertions {
@@ -222,7 +226,7 @@ export const expect = Object.assign(begin, {
     ),
   objectContaining: (want: object) =>
     new Expectation(
-      `an object with ${show(want)}`,
+      `an object with ${showValue(want)}`,
       (value) =>
         record(value) &&
         Object.entries(want).every(
@@ -231,13 +235,13 @@ export const expect = Object.assign(begin, {
     ),
   arrayContaining: (want: readonly unknown[]) =>
     new Expectation(
-      `a list with ${show(want)}`,
+      `a list with ${showValue(want)}`,
       (value) =>
         Array.isArray(value) && want.every((part) => value.some((one) => equals(one, part))),
     ),
   stringContaining: (part: string) =>
     new Expectation(
-      `a text with ${show(part)}`,
+      `a text with ${showValue(part)}`,
       (value) => typeof value === 'string' && value.includes(part),
     ),
   stringMatching: (pattern: RegExp | string) =>

@@ -3,7 +3,7 @@
  * registered test has one result, a hook that fails fails the test, a test that hangs times out,
  * and one that is registered twice runs twice.
  */
-import { show } from './show.ts';
+import { showValue } from './show.ts';
 
 type Work = (...args: never[]) => unknown;
 export type Hook = () => unknown;
@@ -45,7 +45,7 @@ const PATIENCE = 30_000;
 /** Replaces `%s` and others by the arguments in turn, `$name` by the fields of the first. */
 export function titleOf(template: string, args: readonly unknown[], index: number): string {
   let next = 0;
-  const text = (value: unknown): string => (typeof value === 'string' ? value : show(value));
+  const text = (value: unknown): string => (typeof value === 'string' ? value : showValue(value));
   return template
     .replace(/%([sdifjo#%])/g, (mark, kind: string) => {
       if (kind === '%') return '%';
@@ -145,7 +145,7 @@ export class Registry {
     try {
       const answer: unknown = body();
       if (answer instanceof Promise)
-        throw new TypeError(`describe ${show(title)}: expected a synchronous function`);
+        throw new TypeError(`describe ${showValue(title)}: expected a synchronous function`);
     } finally {
       this.#group = outer;
     }
@@ -161,7 +161,7 @@ export class Registry {
     const work = typeof a === 'function' ? a : b;
     const timeout = typeof a === 'object' ? a.timeout : typeof b === 'number' ? b : undefined;
     if (typeof work !== 'function' && !skipped)
-      throw new TypeError(`test ${show(title)}: expected a function`);
+      throw new TypeError(`test ${showValue(title)}: expected a function`);
     const group = this.#group;
     group.children.push({
       title,
@@ -246,7 +246,7 @@ async function failureOf(work: Hook, ms: number): Promise<Failure | undefined> {
 
 /** An error with its stack and its causes. Not every engine has the message in the stack. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return `threw ${show(error)}`;
+  if (!(error instanceof Error)) return `threw ${showValue(error)}`;
   const head = `${error.name}: ${error.message}`;
   const stack = error.stack ?? '';
   const text = stack.includes(error.message) ? stack : `${head}\n${stack}`;

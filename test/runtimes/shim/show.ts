@@ -25,7 +25,7 @@ function text(value: unknown, depth: number): string {
   return `${prefix}{${fields.join(', ')}}`;
 }
 
-export function show(value: unknown): string {
+export function showValue(value: unknown): string {
   try {
     const shown = text(value, 0);
     return shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown;

@@ -9,7 +9,7 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { expectError, expectRejection, invalidArgument } from '../../helpers/expect-error.ts';
 import { isCollected } from '../../helpers/garbage-collection.ts';
 import { settle, track } from '../../helpers/promise-state.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
@@ -350,7 +350,7 @@ export function delayingQueueCases(make: Implementation): void {
       'a delay of %s is a typed error and adds nothing',
       (ms) => {
         const { clock, queue } = start();
-        expectError(() => queue.addAfter('a', wrong(ms)), 'INVALID_ARGUMENT', /number/);
+        expectError(() => queue.addAfter('a', invalidArgument(ms)), 'INVALID_ARGUMENT', /number/);
         clock.step(100_000);
         expect(queue.len()).toBe(0);
       },
@@ -358,8 +358,8 @@ export function delayingQueueCases(make: Implementation): void {
 
     test('an item of the wrong type is a typed error', () => {
       const { queue } = start();
-      expectError(() => queue.addAfter(wrong(5), 50), 'INVALID_ARGUMENT', /string/);
-      expectError(() => queue.addAfter(wrong(5), 0), 'INVALID_ARGUMENT', /string/);
+      expectError(() => queue.addAfter(invalidArgument(5), 50), 'INVALID_ARGUMENT', /string/);
+      expectError(() => queue.addAfter(invalidArgument(5), 0), 'INVALID_ARGUMENT', /string/);
     });
 
     test("with a user's order, delayed items go through it", () => {

@@ -11,7 +11,7 @@ import {
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { expectError, expectRejection, invalidArgument } from '../../helpers/expect-error.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 import { drain } from '../../helpers/workqueue/queue-items.ts';
 import { RecordingProvider } from '../../helpers/workqueue/recording-metrics.ts';
@@ -77,11 +77,11 @@ export function extensionCases(make: Implementation): void {
       const { queue } = delaying();
       for (const mode of ['soonest', '', null, 1, '__proto__'])
         expectError(
-          () => queue.addAfter('a', 5, { mode: wrong(mode) }),
+          () => queue.addAfter('a', 5, { mode: invalidArgument(mode) }),
           'INVALID_ARGUMENT',
           /earliest/,
         );
-      expectError(() => queue.addAfter('a', 5, wrong(null)), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAfter('a', 5, invalidArgument(null)), 'INVALID_ARGUMENT');
       expect(queue.cancel('a')).toBe(false);
     });
   });
@@ -377,14 +377,14 @@ export function extensionCases(make: Implementation): void {
     });
 
     test('invalid options are rejected', () => {
-      for (const maxDepth of [0, -1, 1.5, Number.NaN, wrong('9')])
+      for (const maxDepth of [0, -1, 1.5, Number.NaN, invalidArgument('9')])
         expectError(() => make.queue({ maxDepth }), 'INVALID_ARGUMENT', /maxDepth/);
       expectError(
-        () => make.queue({ maxDepth: 5, whenFull: wrong('wait') }),
+        () => make.queue({ maxDepth: 5, whenFull: invalidArgument('wait') }),
         'INVALID_ARGUMENT',
         /whenFull/,
       );
-      expectError(() => make.queue({ times: wrong(1) }), 'INVALID_ARGUMENT', /times/);
+      expectError(() => make.queue({ times: invalidArgument(1) }), 'INVALID_ARGUMENT', /times/);
       expectError(
         () => make.delaying({ inner: make.queue(), maxDepth: 5 }),
         'INVALID_ARGUMENT',
@@ -500,7 +500,7 @@ export function extensionCases(make: Implementation): void {
       const queue = make.queue();
       expectError(() => queue.snapshot({ limit: 0 }), 'INVALID_ARGUMENT', /limit/);
       expectError(() => queue.snapshot({ after: -1 }), 'INVALID_ARGUMENT', /after/);
-      expectError(() => queue.snapshot(wrong(null)), 'INVALID_ARGUMENT');
+      expectError(() => queue.snapshot(invalidArgument(null)), 'INVALID_ARGUMENT');
       queue.add('a');
       // Beyond 32 bits it began again: a loop over pages would never have ended.
       for (const after of [10_000, 2 ** 32, Number.MAX_SAFE_INTEGER])

@@ -13,7 +13,7 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, wrong } from '../../helpers/expect-error.ts';
+import { expectError, invalidArgument } from '../../helpers/expect-error.ts';
 import { isCollected } from '../../helpers/garbage-collection.ts';
 import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
@@ -158,7 +158,9 @@ export function limiterCases({ name, within }: Implementation): void {
       [5, null, 'max'],
     ])('base %s, max %s: a typed error names %s', (base, max, named) => {
       const make = () =>
-        within(() => new ItemExponentialFailureRateLimiter(wrong(base), wrong(max)));
+        within(
+          () => new ItemExponentialFailureRateLimiter(invalidArgument(base), invalidArgument(max)),
+        );
       expectError(make, 'INVALID_ARGUMENT', new RegExp(named, 'i'));
     });
 
@@ -202,17 +204,18 @@ export function limiterCases({ name, within }: Implementation): void {
       const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
       for (const item of [{ id: 1 }, { namespace: 'a' }, { name: 'a' }, 5, null, undefined]) {
         expectError(
-          () => strings.when(wrong(item)),
+          () => strings.when(invalidArgument(item)),
           'INVALID_ARGUMENT',
           /a string or a request .* "key" function/,
         );
       }
       const objects = within(
-        () => new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => wrong(5) }),
+        () =>
+          new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => invalidArgument(5) }),
       );
       expectError(() => objects.when({}), 'INVALID_ARGUMENT', /string/);
       const badKey = () =>
-        within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
+        within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: invalidArgument('id') }));
       expectError(badKey, 'INVALID_ARGUMENT', /key/);
     });
   });
@@ -289,7 +292,7 @@ export function limiterCases({ name, within }: Implementation): void {
 
     test.each([Number.NaN, -1, '5', null])('%s is a typed error', (forgetAfter) => {
       expectError(
-        () => make(new FakeClock(), wrong(forgetAfter)),
+        () => make(new FakeClock(), invalidArgument(forgetAfter)),
         'INVALID_ARGUMENT',
         /forgetAfter/,
       );
@@ -301,7 +304,7 @@ export function limiterCases({ name, within }: Implementation): void {
       limiter.when('a');
       const { now } = clock;
       for (const time of [Number.NaN, undefined, 1n]) {
-        clock.now = () => wrong(time);
+        clock.now = () => invalidArgument(time);
         expectError(() => limiter.when('a'), 'INVALID_ARGUMENT', /clock\.now/);
       }
       clock.now = now;
@@ -334,7 +337,8 @@ export function limiterCases({ name, within }: Implementation): void {
       [1, 1, Number.NaN],
       [1, 1, '3'],
     ])('fast %s, slow %s, maxFastAttempts %s is a typed error', (fast, slow, attempts) => {
-      const make = () => within(() => new ItemFastSlowRateLimiter(fast, slow, wrong(attempts)));
+      const make = () =>
+        within(() => new ItemFastSlowRateLimiter(fast, slow, invalidArgument(attempts)));
       expectError(make, 'INVALID_ARGUMENT', /number|integer/);
     });
   });
@@ -365,7 +369,7 @@ export function limiterCases({ name, within }: Implementation): void {
       ['10', 1],
     ])('qps %s, burst %s is a typed error', (qps, burst) => {
       expectError(
-        () => within(() => new BucketRateLimiter(wrong(qps), burst)),
+        () => within(() => new BucketRateLimiter(invalidArgument(qps), burst)),
         'INVALID_ARGUMENT',
         /qps|burst/,
       );
@@ -373,7 +377,7 @@ export function limiterCases({ name, within }: Implementation): void {
 
     test('an invalid clock is a typed error', () => {
       expectError(
-        () => within(() => new BucketRateLimiter(1, 1, { clock: wrong({}) })),
+        () => within(() => new BucketRateLimiter(1, 1, { clock: invalidArgument({}) })),
         'INVALID_ARGUMENT',
         /clock/,
       );
@@ -415,9 +419,9 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test('invalid limiters are typed errors', () => {
-      expectError(() => new MaxOfRateLimiter(wrong({})), 'INVALID_ARGUMENT', /limiter/);
+      expectError(() => new MaxOfRateLimiter(invalidArgument({})), 'INVALID_ARGUMENT', /limiter/);
       expectError(
-        () => new WithMaxWaitRateLimiter(wrong(undefined), 5),
+        () => new WithMaxWaitRateLimiter(invalidArgument(undefined), 5),
         'INVALID_ARGUMENT',
         /limiter/,
       );

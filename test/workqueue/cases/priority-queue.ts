@@ -9,7 +9,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { expectError, expectRejection, invalidArgument } from '../../helpers/expect-error.ts';
 import { settle, track } from '../../helpers/promise-state.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 import { drain } from '../../helpers/workqueue/queue-items.ts';
@@ -293,13 +293,21 @@ export function priorityQueueCases(make: Implementation): void {
       [null, /"options"/],
     ])('addWithOpts(%j) is a typed error and adds nothing', (options, message) => {
       const { queue } = start();
-      expectError(() => queue.addWithOpts(wrong(options), 'a'), 'INVALID_ARGUMENT', message);
+      expectError(
+        () => queue.addWithOpts(invalidArgument(options), 'a'),
+        'INVALID_ARGUMENT',
+        message,
+      );
       expect(queue.len()).toBe(0);
     });
 
     test('one invalid item among several: nothing is added', () => {
       const { queue } = start();
-      expectError(() => queue.addWithOpts({}, 'a', wrong(5), 'b'), 'INVALID_ARGUMENT', /item/);
+      expectError(
+        () => queue.addWithOpts({}, 'a', invalidArgument(5), 'b'),
+        'INVALID_ARGUMENT',
+        /item/,
+      );
       expectError(() => queue.addAfter('a', Number.NaN), 'INVALID_ARGUMENT');
       expect(queue.snapshot().keys).toEqual([]);
     });
@@ -356,7 +364,7 @@ export function priorityQueueCases(make: Implementation): void {
       const now = clock.now.bind(clock);
       queue.addAfter('a', 5);
       for (const wrongTime of [Number.NaN, undefined]) {
-        clock.now = () => wrong(wrongTime);
+        clock.now = () => invalidArgument(wrongTime);
         expectError(() => queue.addAfter('b', 1), 'INVALID_ARGUMENT', /clock\.now/);
       }
       clock.now = now;
@@ -401,12 +409,16 @@ export function priorityQueueCases(make: Implementation): void {
       [{ addEndsWait: false }, /"addEndsWait" expected true or nothing/],
       [null, /"options"/],
     ])('the options %j are rejected', (options, message) => {
-      expectError(() => make.priority(undefined, wrong(options)), 'INVALID_ARGUMENT', message);
+      expectError(
+        () => make.priority(undefined, invalidArgument(options)),
+        'INVALID_ARGUMENT',
+        message,
+      );
     });
 
     test('an invalid limiter is rejected, null too', () => {
       for (const limiter of [null, {}, 5])
-        expectError(() => make.priority(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
+        expectError(() => make.priority(invalidArgument(limiter)), 'INVALID_ARGUMENT', /limiter/);
     });
 
     test('after dispose every call is a typed error, and its limiter is disposed of', async () => {
@@ -547,7 +559,7 @@ export function priorityQueueCases(make: Implementation): void {
       await settle();
       expect(second.state).toBe('fulfilled');
       await expectRejection(
-        start().queue.shutDownWithDrain({ signal: wrong(5) }),
+        start().queue.shutDownWithDrain({ signal: invalidArgument(5) }),
         'INVALID_ARGUMENT',
         /signal/,
       );

@@ -10,7 +10,7 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, expectRejection, wrong } from '../../helpers/expect-error.ts';
+import { expectError, expectRejection, invalidArgument } from '../../helpers/expect-error.ts';
 import { isCollected } from '../../helpers/garbage-collection.ts';
 import { settle, track } from '../../helpers/promise-state.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
@@ -180,7 +180,10 @@ export function queueLimitCases(make: Implementation): void {
       (item) => {
         const queue = make.queue();
         queue.add('a');
-        for (const use of [() => queue.add(wrong(item)), () => queue.done(wrong(item))]) {
+        for (const use of [
+          () => queue.add(invalidArgument(item)),
+          () => queue.done(invalidArgument(item)),
+        ]) {
           expectError(use, 'INVALID_ARGUMENT', /string/);
         }
         expect(drain(queue)).toEqual(['a']);
@@ -190,7 +193,7 @@ export function queueLimitCases(make: Implementation): void {
     test.each([[undefined], [7], [null], [{}]])(
       'a key function that returns %s is an error',
       (key) => {
-        const queue = make.queue<object>({ key: () => wrong(key) });
+        const queue = make.queue<object>({ key: () => invalidArgument(key) });
         expectError(() => queue.add({}), 'INVALID_ARGUMENT', /key/, /string/);
         expect(queue.len()).toBe(0);
       },
@@ -227,7 +230,12 @@ export function queueLimitCases(make: Implementation): void {
       ['a/b'],
     ])('a request %j that lacks a part is an error', (request) => {
       const queue = make.queue<Request>({ key: requestKey });
-      expectError(() => queue.add(wrong(request)), 'INVALID_ARGUMENT', /namespace/, /name/);
+      expectError(
+        () => queue.add(invalidArgument(request)),
+        'INVALID_ARGUMENT',
+        /namespace/,
+        /name/,
+      );
       expect(queue.len()).toBe(0);
     });
 
@@ -240,7 +248,7 @@ export function queueLimitCases(make: Implementation): void {
       ['inner', {}],
     ])('an option "%s" of the wrong type is an error', (option, value) => {
       expectError(
-        () => make.queue(wrong({ name: 'q', [option]: value })),
+        () => make.queue(invalidArgument({ name: 'q', [option]: value })),
         'INVALID_ARGUMENT',
         option,
       );
@@ -261,13 +269,17 @@ export function queueLimitCases(make: Implementation): void {
     });
 
     test('invalid options and signals are errors', async () => {
-      expectError(() => make.queue(wrong('fast')), 'INVALID_ARGUMENT');
-      await expectRejection(make.queue().get({ signal: wrong({}) }), 'INVALID_ARGUMENT', /signal/);
+      expectError(() => make.queue(invalidArgument('fast')), 'INVALID_ARGUMENT');
+      await expectRejection(
+        make.queue().get({ signal: invalidArgument({}) }),
+        'INVALID_ARGUMENT',
+        /signal/,
+      );
       const queue = make.queue();
       queue.add('a');
       queue.tryGet();
       await expectRejection(
-        queue.shutDownWithDrain({ signal: wrong(5) }),
+        queue.shutDownWithDrain({ signal: invalidArgument(5) }),
         'INVALID_ARGUMENT',
         /signal/,
       );

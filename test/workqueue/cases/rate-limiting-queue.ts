@@ -14,7 +14,7 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, wrong } from '../../helpers/expect-error.ts';
+import { expectError, invalidArgument } from '../../helpers/expect-error.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 import { drain } from '../../helpers/workqueue/queue-items.ts';
 
@@ -212,7 +212,7 @@ export function rateLimitingQueueCases(make: Implementation): void {
       { limiter: { when: Math.abs } },
       { limiter: { when: Math.abs, forget: Math.abs, numRequeues: 3 } },
     ])('an invalid limiter $limiter is a typed error', ({ limiter }) => {
-      expectError(() => make.rateLimiting(wrong(limiter)), 'INVALID_ARGUMENT', /limiter/);
+      expectError(() => make.rateLimiting(invalidArgument(limiter)), 'INVALID_ARGUMENT', /limiter/);
     });
 
     test('after dispose every call is a typed error', () => {

@@ -8,7 +8,7 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { SLOT_LIMIT } from '../../../bindings/wasm/core.ts';
-import { expectError, wrong } from '../../helpers/expect-error.ts';
+import { expectError, invalidArgument } from '../../helpers/expect-error.ts';
 import { settle, track } from '../../helpers/promise-state.ts';
 import { distinctKeys } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
@@ -172,13 +172,13 @@ export function slotCases(make: Implementation): void {
     test('bad input is rejected, and nothing is lost', () => {
       const queue = make.queue();
       queue.add('a');
-      for (const max of [0, -1, 1.5, Number.NaN, wrong('3')])
+      for (const max of [0, -1, 1.5, Number.NaN, invalidArgument('3')])
         expectError(() => queue.getBatch(max), 'INVALID_ARGUMENT');
-      expectError(() => queue.addAll(wrong(3)), 'INVALID_ARGUMENT');
-      expectError(() => queue.doneAll(wrong(undefined)), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAll(invalidArgument(3)), 'INVALID_ARGUMENT');
+      expectError(() => queue.doneAll(invalidArgument(undefined)), 'INVALID_ARGUMENT');
       // it would be eleven items
       expectError(() => queue.addAll('default/web'), 'INVALID_ARGUMENT', /iterable/);
-      expectError(() => queue.addAll(['b', wrong(7), 'c']), 'INVALID_ARGUMENT');
+      expectError(() => queue.addAll(['b', invalidArgument(7), 'c']), 'INVALID_ARGUMENT');
       expect(drain(queue)).toEqual(['a', 'b']);
     });
   });
@@ -309,20 +309,20 @@ export function slotCases(make: Implementation): void {
     test('bad input is rejected', () => {
       const queue = make.queue();
       const slots = Int32Array.of(queue.pin('a'));
-      for (const count of [-1, 2, 0.5, Number.NaN, wrong('1')]) {
+      for (const count of [-1, 2, 0.5, Number.NaN, invalidArgument('1')]) {
         expectError(() => queue.addSlots(slots, count), 'INVALID_ARGUMENT');
         expectError(() => queue.doneSlots(slots, count), 'INVALID_ARGUMENT');
       }
       for (const array of [[1], new Uint32Array(1), undefined, null]) {
-        expectError(() => queue.addSlots(wrong(array), 1), 'INVALID_ARGUMENT');
-        expectError(() => queue.doneSlots(wrong(array), 1), 'INVALID_ARGUMENT');
-        expectError(() => queue.getSlots(wrong(array)), 'INVALID_ARGUMENT');
+        expectError(() => queue.addSlots(invalidArgument(array), 1), 'INVALID_ARGUMENT');
+        expectError(() => queue.doneSlots(invalidArgument(array), 1), 'INVALID_ARGUMENT');
+        expectError(() => queue.getSlots(invalidArgument(array)), 'INVALID_ARGUMENT');
       }
       for (const slot of [-1, -2, -3, 0x7fffffff, 5])
         expectError(() => queue.slotItem(slot), 'STALE_SLOT');
-      for (const slot of [wrong('x'), 0.5, Number.NaN])
-        expectError(() => queue.slotItem(wrong(slot)), 'INVALID_ARGUMENT', /slot/);
-      expectError(() => queue.pin(wrong(7)), 'INVALID_ARGUMENT');
+      for (const slot of [invalidArgument('x'), 0.5, Number.NaN])
+        expectError(() => queue.slotItem(invalidArgument(slot)), 'INVALID_ARGUMENT', /slot/);
+      expectError(() => queue.pin(invalidArgument(7)), 'INVALID_ARGUMENT');
       queue.addSlots(slots, 0);
       expect(queue.getSlots(new Int32Array(0))).toBe(0);
       expect(queue.len()).toBe(0);
