@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
 import { ControlPlane } from '../test/helpers/control-plane/control-plane.ts';
+import { wrapJson } from './wrap-table.ts';
 
 const TARGET = fileURLToPath(
   new URL('../bindings/testing/server/auth/roles-table.ts', import.meta.url),
@@ -44,12 +45,13 @@ try {
   ];
   await transport.close?.();
   const head = `/**
- * What a kube-apiserver 1.36 with RBAC begins with, an object a line; read by bootstrap-roles.ts.
- * Written by scripts/derive-roles.ts; not to be edited.
+ * The default ClusterRoles and bindings of kube-apiserver 1.36 with RBAC, as a JSON array;
+ * bootstrap-roles.ts reads them. Written by scripts/derive-roles.ts; not to be edited.
  */
 
 `;
-  writeFileSync(TARGET, `${head}export const ROLES = \`\n${lines.join('\n')}\n\`;\n`);
+  const rows = lines.map(wrapJson).join(',\n');
+  writeFileSync(TARGET, `${head}export const ROLES = \`[\n${rows}\n]\`;\n`);
 } finally {
   await plane.stop();
 }

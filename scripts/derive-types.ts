@@ -13,6 +13,7 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { Kinds } from '../bindings/testing/server/registry/kinds.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
 import { ControlPlane } from '../test/helpers/control-plane/control-plane.ts';
+import { wrapRow } from './wrap-table.ts';
 
 interface Property {
   $ref?: string;
@@ -109,17 +110,9 @@ function table(
   const types = [...needed]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, line]) => (kinds.has(name) ? `${kinds.get(name)} ${line}` : line));
-  // Several to a line, as most are short.
-  const lines: string[] = [];
-  for (const type of types) {
-    const joined = `${lines.at(-1) ?? ''}; ${type}`;
-    if (lines.length > 0 && joined.length < LINE) lines[lines.length - 1] = joined;
-    else lines.push(type);
-  }
-  return `${HEAD}export const TYPES = \`\n${lines.join(';\n')}\`;\n`;
+  const rows = types.map((type) => wrapRow(type.split(' '), ' '));
+  return `${HEAD}export const TYPES = \`\n${rows.join(';\n')}\`;\n`;
 }
-
-const LINE = 400;
 
 /** Kinds of no resource: what subresources take and show. */
 const VIEWS = [
@@ -129,8 +122,9 @@ const VIEWS = [
 ];
 
 const HEAD = `/**
- * The fields of the built-in kinds of Kubernetes 1.36 and how they are merged; the notation is explained in built-in.ts. Written by
- * scripts/derive-types.ts from /openapi/v3 of a kube-apiserver; not to be edited.
+ * The fields of the built-in kinds of Kubernetes 1.36 and how they are merged; built-in.ts explains
+ * the notation. Written by scripts/derive-types.ts from /openapi/v3 of a kube-apiserver; not to be
+ * edited.
  */
 
 `;

@@ -129,7 +129,8 @@ function requireIndexedOnce(indices: NonNullable<FakeClientOptions['indices']>):
       if (seen.has(id))
         throw new CapstanError(
           'INVALID_ARGUMENT',
-          `"options.indices" has the index ${show(name)} of ${resource.plural} twice: give one of them another name`,
+          `"options.indices" has the index ${show(name)} of ${resource.plural} twice: give one ` +
+            'of them another name',
         );
       seen.add(id);
     }

@@ -86,8 +86,9 @@ describe('the sources of the package', () => {
     expect(violations(bindings, RULES)).toEqual([]);
   });
 
-  it('have at most 600 lines', () => {
+  it('have at most 600 lines, apart from tables that a script writes', () => {
     const long = Object.entries(read('bindings/**/*.ts', 'bin/**/*.ts', 'assembly/**/*.ts'))
+      .filter(([, text]) => !/not to be\s+(\*\s+)?edited\.\s+\*\//.test(text))
       .map(([path, text]) => `${path}: ${text.trimEnd().split('\n').length}`)
       .filter((entry) => Number(entry.split(': ')[1]) > LONGEST_FILE);
     expect(long).toEqual([]);

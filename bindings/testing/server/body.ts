@@ -50,7 +50,10 @@ export function jsonError(text: string): string {
     while (at < word.length && body.charAt(at) === word.charAt(at)) at++;
     if (at >= body.length) return 'unexpected end of JSON input';
     if (at < word.length) {
-      return `invalid character ${quoted(body.charAt(at))} in literal ${word} (expecting '${word.charAt(at)}')`;
+      return (
+        `invalid character ${quoted(body.charAt(at))} in literal ${word} (expecting ` +
+        `'${word.charAt(at)}')`
+      );
     }
   }
   if (!/^["{[\dtfn-]/.test(body))
@@ -122,7 +125,8 @@ export function requireTypeMeta(
 }
 
 const TYPE_META =
-  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string ' +
+  '"json:\\"kind,omitempty\\"" }';
 
 /** The real server quotes a body that starts like JSON as text, and any other in hexadecimal. */
 export function unrecognized(kind: Kind, body: string | Buffer, why: string): ApiError {
@@ -149,7 +153,8 @@ function requireBuiltIn(
   const internal = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
   const why = kinds.isBuiltIn(apiVersion, name)
     ? `converting (${version}.${name}) to (${internal}.${kind.kind}): unknown conversion`
-    : `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
+    : `no kind "${name}" is registered for version "${apiVersion}" in scheme ` +
+      '"pkg/runtime/scheme.go:111"';
   throw (
     patched?.(why) ??
     badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`)
@@ -160,7 +165,8 @@ function requireVersion(kind: Kind, object: JsonObject): void {
   const expected = apiVersionOf(kind);
   if (object.apiVersion !== expected) {
     throw badRequest(
-      `the API version in the data (${object.apiVersion ?? ''}) does not match the expected API version (${expected})`,
+      `the API version in the data (${object.apiVersion ?? ''}) does not match the expected API ` +
+        `version (${expected})`,
     );
   }
 }

@@ -55,6 +55,11 @@ const POLICY_BINDING: [columns: string, cells: Cells] = [
   (o, now) => [name(o), textField(o, 'spec', 'policyName'), paramRef(o), age(o, now)],
 ];
 
+function ownerText(owner: JsonObject): string {
+  const [group] = textField(owner, 'apiVersion').split('/');
+  return `${textField(owner, 'kind').toLowerCase()}.${group}/${textField(owner, 'name')}`;
+}
+
 function paramRef(o: JsonObject): string {
   const ref = objectAt(objectAt(o, 'spec'), 'paramRef');
   const named = textField(ref, 'name');
@@ -71,9 +76,15 @@ function goSelector(selector: JsonObject): string {
   const expressions = listAt(selector, 'matchExpressions').map((each) => {
     const of = isObject(each) ? each : {};
     const values = listAt(of, 'values').join(' ');
-    return `LabelSelectorRequirement{Key:${textField(of, 'key')},Operator:${textField(of, 'operator')},Values:[${values}],},`;
+    return (
+      `LabelSelectorRequirement{Key:${textField(of, 'key')},` +
+      `Operator:${textField(of, 'operator')},Values:[${values}],},`
+    );
   });
-  return `&LabelSelector{MatchLabels:map[string]string{${pairs.join('')}},MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`;
+  return (
+    `&LabelSelector{MatchLabels:map[string]string{${pairs.join('')}},` +
+    `MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`
+  );
 }
 
 /** By group and plural. */
@@ -100,7 +111,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     (o, now) => [name(o), textField(o, 'status', 'phase'), age(o, now)],
   ],
   '/nodes': [
-    'Name|Status|Roles|Age|Version|Internal-IP*|External-IP*|OS-Image*|Kernel-Version*|Container-Runtime*',
+    'Name|Status|Roles|Age|Version|Internal-IP*|External-IP*|OS-Image*|Kernel-Version*|' +
+      'Container-Runtime*',
     nodeCells,
   ],
   '/persistentvolumeclaims': [
@@ -122,7 +134,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     },
   ],
   '/persistentvolumes': [
-    'Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|VolumeAttributesClass|Reason|Age|VolumeMode*',
+    'Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|VolumeAttributesClass|' +
+      'Reason|Age|VolumeMode*',
     (o, now) => {
       const claim = objectAt(objectAt(o, 'spec'), 'claimRef');
       const ends = stringAt(metadataOf(o), 'deletionTimestamp') !== '';
@@ -189,15 +202,13 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     (o, now) => {
       const owners = objects(metadataOf(o), 'ownerReferences');
       const owner = owners.find(({ controller }) => controller === true);
-      const shown =
-        owner === undefined
-          ? '<none>'
-          : `${textField(owner, 'kind').toLowerCase()}.${textField(owner, 'apiVersion').split('/')[0]}/${textField(owner, 'name')}`;
-      return [name(o), shown, numberField(o, 'revision'), age(o, now)];
+      const controller = owner === undefined ? '<none>' : ownerText(owner);
+      return [name(o), controller, numberField(o, 'revision'), age(o, now)];
     },
   ],
   'apps/daemonsets': [
-    'Name|Desired:integer|Current:integer|Ready:integer|Up-to-date:integer|Available:integer|Node Selector|Age|Containers*|Images*|Selector*',
+    'Name|Desired:integer|Current:integer|Ready:integer|Up-to-date:integer|Available:integer|' +
+      'Node Selector|Age|Containers*|Images*|Selector*',
     (o, now) => [
       name(o),
       numberField(o, 'status', 'desiredNumberScheduled'),
@@ -240,7 +251,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Reference|Targets|MinPods|MaxPods|Replicas|Age',
     (o, now) => [
       name(o),
-      `${textField(o, 'spec', 'scaleTargetRef', 'kind')}/${textField(o, 'spec', 'scaleTargetRef', 'name')}`,
+      `${textField(o, 'spec', 'scaleTargetRef', 'kind')}/` +
+        `${textField(o, 'spec', 'scaleTargetRef', 'name')}`,
       targetsCell(o),
       orDefault(textField(o, 'spec', 'minReplicas'), '<unset>'),
       numberField(o, 'spec', 'maxReplicas'),
@@ -249,7 +261,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     ],
   ],
   'batch/cronjobs': [
-    'Name|Schedule|Timezone|Suspend:boolean|Active:integer|Last Schedule|Age|Containers*|Images*|Selector*',
+    'Name|Schedule|Timezone|Suspend:boolean|Active:integer|Last Schedule|Age|Containers*|' +
+      'Images*|Selector*',
     (o, now) => {
       const last = textField(o, 'status', 'lastScheduleTime');
       return [
@@ -299,7 +312,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       const shown =
         parameters.name === undefined
           ? '<none>'
-          : `${textField(parameters, 'kind')}${group === '' ? '' : `.${group}`}/${textField(parameters, 'name')}`;
+          : `${textField(parameters, 'kind')}${group === '' ? '' : `.${group}`}/` +
+            `${textField(parameters, 'name')}`;
       return [name(o), textField(o, 'spec', 'controller'), shown, age(o, now)];
     },
   ],
@@ -347,7 +361,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     (o, now) => [name(o), roleRef(o), age(o, now), ...subjectsCells(o)],
   ],
   'storage.k8s.io/csidrivers': [
-    'Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests|RequiresRepublish:boolean|Modes|Age',
+    'Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests|' +
+      'RequiresRepublish:boolean|Modes|Age',
     (o, now) => {
       const spec = objectAt(o, 'spec');
       const requests = objects(o, 'spec', 'tokenRequests').map(({ audience }) => String(audience));

@@ -128,7 +128,9 @@ function charge(
   if (count('observedGeneration') < Number(generation ?? 0)) throw again(String(name));
   const left = count('disruptionsAllowed');
   if (left <= 0) {
-    const needs = `needs ${count('desiredHealthy')} healthy pods and has ${count('currentHealthy')} currently`;
+    const needs =
+      `needs ${count('desiredHealthy')} healthy pods and has ` +
+      `${count('currentHealthy')} currently`;
     throw tooMany(`The disruption budget ${String(name)} ${needs}`);
   }
   const at = { ...path, resource: BUDGETS, name: String(name), subresource: 'status' };

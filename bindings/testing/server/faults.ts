@@ -266,7 +266,8 @@ function checkFault(fault: Fault): void {
       return;
     default: {
       const kinds =
-        'status, refuse, stall, reset, drop, delay, split, garbage, insert, error, end, hang, omit, replay or swap';
+        'status, refuse, stall, reset, drop, delay, split, garbage, insert, error, end, hang, ' +
+        'omit, replay or swap';
       throw new CapstanError(
         'INVALID_ARGUMENT',
         `"fault.do" expected ${kinds}, got ${show((fault as { do: unknown }).do)}`,

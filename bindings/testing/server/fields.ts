@@ -276,7 +276,8 @@ function readValue(
   if (code.startsWith('(')) return readLoosely(code.slice(1, -1), value, path, names, walk);
   const fail = (goType: string): Error =>
     new FieldTypeError(
-      `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
+      `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} ` +
+        `of type ${goType}`,
       conversionError(value, goType),
     );
   if (code === 'q') return quantityOf(value);
@@ -328,7 +329,8 @@ function readValue(
     return Number(BigInt.asIntN(32, BigInt(value as number | bigint)));
   if ((code === 'i' || code === 'l') && !isInteger(value, code)) {
     throw new FieldTypeError(
-      `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,
+      `json: cannot unmarshal number ${String(value)} into Go struct field ` +
+        `${walk.struct}.${names} of type ${wanted}`,
     );
   }
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;

@@ -142,9 +142,10 @@ function choosePage(
 const TOO_OLD = 'The resourceVersion for the provided list is too old.';
 
 const TOKEN_TOO_OLD =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
-  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
-  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+  'The provided continue parameter is too old to display a consistent list result. You can ' +
+  'start a new list without the continue parameter, or use the continue token in this response ' +
+  'to retrieve the remainder of the results. Continuing with the provided token results in an ' +
+  'inconsistent list - objects that were created, modified, or ' +
   'deleted between the time the first chunk was returned and now may show up in the list.';
 
 /** The wire form of a token: base64 of this. `rv` -1 continues at the current resourceVersion. */

@@ -115,7 +115,9 @@ function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
   const type = kind.builtIn
     ? `*${internal}.${kind.kind}${suffix}`
     : '*unstructured.UnstructuredList';
-  const why = `you requested ${as}, but the requested object is ${isList ? 'not a list' : 'a list'} (${type})`;
+  const why =
+    `you requested ${as}, but the requested object is ` +
+    `${isList ? 'not a list' : 'a list'} (${type})`;
   return new ApiError(406, why, { reason: 'NotAcceptable' });
 }
 

@@ -172,7 +172,8 @@ function givenByBody(body: string): Given {
   const { kind = '', apiVersion = 'meta.k8s.io/v1' } = options;
   if (kind !== '' && kind !== 'DeleteOptions') {
     throw badRequest(
-      `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind "${kind}" is registered for version "${apiVersion}" in scheme ` +
+        '"pkg/runtime/scheme.go:111"',
     );
   }
   return givenByObject(options);
@@ -214,6 +215,8 @@ function givenByObject(options: JsonObject): Given {
 export function deletionWarnings(kind: Kind, options: DeletionOptions): readonly string[] {
   if (kind.plural !== 'jobs' || !kind.orphans || options.propagation !== undefined) return [];
   return [
-    'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+    'child pods are preserved by default when jobs are deleted; set ' +
+      'propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress ' +
+      'this warning',
   ];
 }

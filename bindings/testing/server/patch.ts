@@ -39,7 +39,9 @@ export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
   if (!Array.isArray(patch)) throw undecodable(patch, 'Go value of type []handlers.jsonPatchOp');
   for (const operation of patch as readonly Json[]) requireOperation(operation);
   if (patch.length > MAX_OPERATIONS) {
-    const why = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`;
+    const why =
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, ` +
+      `got ${patch.length}`;
     throw new ApiError(413, `Request entity too large: ${why}`, {
       reason: 'RequestEntityTooLarge',
     });

@@ -105,7 +105,8 @@ export const notFound = (subject: Subject): ApiError =>
 export const alreadyExists = (subject: Subject, deleting: boolean): ApiError =>
   new ApiError(
     409,
-    `${deleting ? 'object is being deleted: ' : ''}${qualified(subject)} "${subject.name}" already exists`,
+    `${deleting ? 'object is being deleted: ' : ''}${qualified(subject)} "${subject.name}" ` +
+      'already exists',
     {
       reason: 'AlreadyExists',
       details: details(subject),
@@ -167,7 +168,8 @@ export const notAcceptable = (served: boolean): ApiError =>
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   new ApiError(
     415,
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+    'the body of the request was in an unknown format - accepted media types include: ' +
+      `${accepted.join(', ')}`,
     {
       reason: 'UnsupportedMediaType',
     },
@@ -228,7 +230,9 @@ export const fieldNotSupported = (
 ): FieldError => ({
   field,
   reason: 'FieldValueNotSupported',
-  message: `Unsupported value: ${quoted(value)}: supported values: ${supported.map(quoted).join(', ')}`,
+  message:
+    `Unsupported value: ${quoted(value)}: supported values: ` +
+    `${supported.map(quoted).join(', ')}`,
 });
 
 export const fieldTooLong = (field: string, most: number): FieldError => ({
@@ -326,7 +330,8 @@ const GENERIC: Record<number, [reason: string, message: string]> = {
   503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
   504: [
     'Timeout',
-    'the server was unable to return a response in the time allotted, but may still be processing the request',
+    'the server was unable to return a response in the time allotted, but may still be ' +
+      'processing the request',
   ],
 };
 

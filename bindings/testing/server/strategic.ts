@@ -169,7 +169,8 @@ function requireOrdered(
     while (at < order.length && (name === undefined || names[at] !== name)) at++;
     if (at === order.length) {
       throw failed(
-        `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
+        `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder ` +
+          `list:\n${goText(order)}\n`,
       );
     }
     at++;

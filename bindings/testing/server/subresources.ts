@@ -186,7 +186,8 @@ export function bind(
   const target = objectAt(binding, 'target');
   const [node, targetKind] = [stringAt(target, 'name'), stringAt(target, 'kind')];
   if (targetKind !== '' && targetKind !== 'Node') {
-    const why = `Unsupported value: ${JSON.stringify(targetKind)}: supported values: "Node", "<empty>"`;
+    const given = JSON.stringify(targetKind);
+    const why = `Unsupported value: ${given}: supported values: "Node", "<empty>"`;
     throw new ApiError(500, `target.kind: ${why}`);
   }
   if (node === '') throw new ApiError(500, 'target.name: Required value');
@@ -243,8 +244,10 @@ function requireSame(
 ): void {
   if (asked === undefined || asked === '' || asked === was) return;
   const why =
-    `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, ` +
-    `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(asked)}, ${what} in object meta: ${String(was)}`;
+    `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ` +
+    'ResourceVersion: 0, ' +
+    `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(asked)}, ` +
+    `${what} in object meta: ${String(was)}`;
   throw conflict({ group: '', what: 'pods', name }, why);
 }
 

@@ -130,7 +130,10 @@ function listOf(
     continue: token,
     remainingItemCount: remaining,
   });
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},"items":${items.length === 0 ? none : `[${items.join(',')}]`}}`;
+  return (
+    `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},` +
+    `"items":${items.length === 0 ? none : `[${items.join(',')}]`}}`
+  );
 }
 
 /** Members in alphabetical order, and `continue` even when it is empty. */
@@ -145,7 +148,10 @@ function customList(
     resourceVersion: String(version),
   });
   const body = items.map((item) => item.json).join(',');
-  return `{"apiVersion":"${apiVersionOf(kind)}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
+  return (
+    `{"apiVersion":"${apiVersionOf(kind)}","items":[${body}],` +
+    `"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`
+  );
 }
 
 const converting = new WeakMap<Kind, Map<View, View>>();

@@ -46,7 +46,8 @@ export function elementOf(list: ListType, value: Json): string {
   if (keys.length === 0) {
     const names = list.merge.map((key) => JSON.stringify(key)).join(' ');
     throw new TypeError(
-      `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+      `associative list with keys has an element that omits all key fields [${names}] (and ` +
+        "doesn't have default values for any key fields)",
     );
   }
   return keyed(keys);

@@ -210,7 +210,9 @@ function prune(
 ): JsonObject {
   for (const { apiVersion } of owners.values()) {
     if (apiVersion === writer.apiVersion) continue;
-    const what = `prune fields: failed add back owned items: failed to convert merged object at version ${apiVersion}`;
+    const what =
+      'prune fields: failed add back owned items: failed to convert merged object at ' +
+      `version ${apiVersion}`;
     requireConvertible(what, writer.typeIn(apiVersion), merged);
   }
   const named = (set: FieldSet): FieldSet => set.withNamedFields(type);

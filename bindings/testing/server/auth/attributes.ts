@@ -76,6 +76,8 @@ export function forbidden(user: ServerUser, attributes: Attributes, reason = '')
   const { group, resource, subresource, namespace, name } = attributes;
   const whole = subresource === '' ? resource : `${resource}/${subresource}`;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;
-  const why = `${who} resource ${JSON.stringify(whole)} in API group ${JSON.stringify(group)} ${where}${more}`;
+  const why =
+    `${who} resource ${JSON.stringify(whole)} in API group ${JSON.stringify(group)} ` +
+    `${where}${more}`;
   return forbiddenObject({ group, what: resource, name }, why);
 }

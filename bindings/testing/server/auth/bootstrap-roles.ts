@@ -9,23 +9,20 @@ import { ROLES } from './roles-table.ts';
 /** Complete objects, to be stored unchanged. */
 export function bootstrapRoles(): object[] {
   const apiVersion = apiVersionOf({ group: RBAC_GROUP, version: 'v1' });
-  return ROLES.trim()
-    .split('\n')
-    .map((line) => {
-      const { name, labels, kind, ...rest } = JSON.parse(line) as {
-        kind: string;
-        name: string;
-        labels?: Record<string, string>;
-      };
-      return {
-        kind,
-        apiVersion,
-        metadata: {
-          name,
-          labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
-          annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
-        },
-        ...rest,
-      };
-    });
+  return (JSON.parse(ROLES) as Row[]).map(({ name, labels, kind, ...rest }) => ({
+    kind,
+    apiVersion,
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
+      annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
+    },
+    ...rest,
+  }));
+}
+
+interface Row {
+  kind: string;
+  name: string;
+  labels?: Record<string, string>;
 }

@@ -126,7 +126,9 @@ export class Rbac implements Authorizer {
     const ref = objectAt(binding, 'roleRef');
     const name = stringAt(metadataOf(binding), 'name');
     const shown = namespace === '' ? name : `${name}/${namespace}`;
-    const because = `${what} ${JSON.stringify(shown)} of ${stringAt(ref, 'kind')} ${JSON.stringify(stringAt(ref, 'name'))} to ${subjectText(subject, namespace)}`;
+    const because =
+      `${what} ${JSON.stringify(shown)} of ${stringAt(ref, 'kind')} ` +
+      `${JSON.stringify(stringAt(ref, 'name'))} to ${subjectText(subject, namespace)}`;
     yield { ...this.rulesOfRole(ref, namespace), because };
   }
 
@@ -156,7 +158,8 @@ function subjectText(subject: JsonObject, namespace: string): string {
   const name = stringAt(subject, 'name');
   if (subject.kind !== 'ServiceAccount')
     return `${stringAt(subject, 'kind')} ${JSON.stringify(name)}`;
-  return `ServiceAccount ${JSON.stringify(`${name}/${stringAt(subject, 'namespace') || namespace}`)}`;
+  const account = `${name}/${stringAt(subject, 'namespace') || namespace}`;
+  return `ServiceAccount ${JSON.stringify(account)}`;
 }
 
 const texts = (value: Json | undefined): readonly string[] =>

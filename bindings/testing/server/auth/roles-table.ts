@@ -1,26 +1,110 @@
 /**
- * What a kube-apiserver 1.36 with RBAC begins with, an object a line; read by bootstrap-roles.ts.
- * Written by scripts/derive-roles.ts; not to be edited.
+ * The default ClusterRoles and bindings of kube-apiserver 1.36 with RBAC, as a JSON array;
+ * bootstrap-roles.ts reads them. Written by scripts/derive-roles.ts; not to be edited.
  */
 
-export const ROLES = `
-{"kind":"ClusterRole","name":"admin","rules":null,"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"}}]}}
-{"kind":"ClusterRole","name":"cluster-admin","rules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"]},{"verbs":["*"],"nonResourceURLs":["*"]}]}
-{"kind":"ClusterRole","name":"edit","labels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"},"rules":null,"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}}]}}
-{"kind":"ClusterRole","name":"system:aggregate-to-admin","labels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"},"rules":[{"verbs":["create"],"apiGroups":["authorization.k8s.io"],"resources":["localsubjectaccessreviews"]},{"verbs":["create","delete","deletecollection","get","list","patch","update","watch"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["rolebindings","roles"]}]}
-{"kind":"ClusterRole","name":"system:aggregate-to-edit","labels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"},"rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods/attach","pods/exec","pods/portforward","pods/proxy","secrets","services/proxy"]},{"verbs":["impersonate"],"apiGroups":[""],"resources":["serviceaccounts"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":[""],"resources":["pods","pods/attach","pods/exec","pods/portforward","pods/proxy"]},{"verbs":["create"],"apiGroups":[""],"resources":["pods/eviction"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":[""],"resources":["configmaps","persistentvolumeclaims","replicationcontrollers","replicationcontrollers/scale","secrets","serviceaccounts","services","services/proxy"]},{"verbs":["create"],"apiGroups":[""],"resources":["serviceaccounts/token"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["","events.k8s.io"],"resources":["events"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["apps"],"resources":["daemonsets","deployments","deployments/rollback","deployments/scale","replicasets","replicasets/scale","statefulsets","statefulsets/scale"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["autoscaling"],"resources":["horizontalpodautoscalers"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["batch"],"resources":["cronjobs","jobs"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["extensions"],"resources":["daemonsets","deployments","deployments/rollback","deployments/scale","ingresses","networkpolicies","replicasets","replicasets/scale","replicationcontrollers/scale"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["policy"],"resources":["poddisruptionbudgets"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["networking.k8s.io"],"resources":["ingresses","networkpolicies"]},{"verbs":["create","delete","deletecollection","get","list","patch","update","watch"],"apiGroups":["coordination.k8s.io"],"resources":["leases"]},{"verbs":["create","delete","deletecollection","patch","update"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims","resourceclaimtemplates"]}]}
-{"kind":"ClusterRole","name":"system:aggregate-to-view","labels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"},"rules":[{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["configmaps","endpoints","persistentvolumeclaims","persistentvolumeclaims/status","pods","replicationcontrollers","replicationcontrollers/scale","serviceaccounts","services","services/status"]},{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["bindings","limitranges","namespaces/status","pods/log","pods/status","replicationcontrollers/status","resourcequotas","resourcequotas/status"]},{"verbs":["get","list","watch"],"apiGroups":[""],"resources":["namespaces"]},{"verbs":["get","list","watch"],"apiGroups":["","events.k8s.io"],"resources":["events"]},{"verbs":["get","list","watch"],"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"]},{"verbs":["get","list","watch"],"apiGroups":["apps"],"resources":["controllerrevisions","daemonsets","daemonsets/status","deployments","deployments/scale","deployments/status","replicasets","replicasets/scale","replicasets/status","statefulsets","statefulsets/scale","statefulsets/status"]},{"verbs":["get","list","watch"],"apiGroups":["autoscaling"],"resources":["horizontalpodautoscalers","horizontalpodautoscalers/status"]},{"verbs":["get","list","watch"],"apiGroups":["batch"],"resources":["cronjobs","cronjobs/status","jobs","jobs/status"]},{"verbs":["get","list","watch"],"apiGroups":["extensions"],"resources":["daemonsets","daemonsets/status","deployments","deployments/scale","deployments/status","ingresses","ingresses/status","networkpolicies","replicasets","replicasets/scale","replicasets/status","replicationcontrollers/scale"]},{"verbs":["get","list","watch"],"apiGroups":["policy"],"resources":["poddisruptionbudgets","poddisruptionbudgets/status"]},{"verbs":["get","list","watch"],"apiGroups":["networking.k8s.io"],"resources":["ingresses","ingresses/status","networkpolicies"]},{"verbs":["get","list","watch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims","resourceclaims/status","resourceclaimtemplates"]}]}
-{"kind":"ClusterRole","name":"system:auth-delegator","rules":[{"verbs":["create"],"apiGroups":["authentication.k8s.io"],"resources":["tokenreviews"]},{"verbs":["create"],"apiGroups":["authorization.k8s.io"],"resources":["subjectaccessreviews"]}]}
-{"kind":"ClusterRole","name":"system:basic-user","rules":[{"verbs":["create"],"apiGroups":["authorization.k8s.io"],"resources":["selfsubjectaccessreviews","selfsubjectrulesreviews"]},{"verbs":["create"],"apiGroups":["authentication.k8s.io"],"resources":["selfsubjectreviews"]}]}
-{"kind":"ClusterRole","name":"system:discovery","rules":[{"verbs":["get"],"nonResourceURLs":["/api","/api/*","/apis","/apis/*","/healthz","/livez","/openapi","/openapi/*","/readyz","/version","/version/"]}]}
-{"kind":"ClusterRole","name":"system:monitoring","rules":[{"verbs":["get"],"nonResourceURLs":["/flagz","/healthz","/healthz/*","/livez","/livez/*","/metrics","/metrics/slis","/readyz","/readyz/*","/statusz"]},{"verbs":["get"],"apiGroups":[""],"resources":["nodes/metrics"]}]}
-{"kind":"ClusterRole","name":"system:public-info-viewer","rules":[{"verbs":["get"],"nonResourceURLs":["/healthz","/livez","/readyz","/version","/version/"]}]}
-{"kind":"ClusterRole","name":"system:service-account-issuer-discovery","rules":[{"verbs":["get"],"nonResourceURLs":["/.well-known/openid-configuration","/.well-known/openid-configuration/","/openid/v1/jwks","/openid/v1/jwks/"]}]}
-{"kind":"ClusterRole","name":"view","labels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"},"rules":null,"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}}]}}
-{"kind":"ClusterRoleBinding","name":"cluster-admin","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:masters"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"}}
-{"kind":"ClusterRoleBinding","name":"system:basic-user","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:basic-user"}}
-{"kind":"ClusterRoleBinding","name":"system:discovery","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:discovery"}}
-{"kind":"ClusterRoleBinding","name":"system:monitoring","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:monitoring"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:monitoring"}}
-{"kind":"ClusterRoleBinding","name":"system:public-info-viewer","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"},{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:unauthenticated"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:public-info-viewer"}}
-{"kind":"ClusterRoleBinding","name":"system:service-account-issuer-discovery","subjects":[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:serviceaccounts"}],"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:service-account-issuer-discovery"}}
-`;
+export const ROLES = `[
+{"kind":"ClusterRole","name":"admin","rules":null,"aggregationRule":{"clusterRoleSelectors":[{
+  "matchLabels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"}}]}},
+{"kind":"ClusterRole","name":"cluster-admin","rules":[{"verbs":["*"],"apiGroups":["*"],
+  "resources":["*"]},{"verbs":["*"],"nonResourceURLs":["*"]}]},
+{"kind":"ClusterRole","name":"edit","labels":{
+  "rbac.authorization.k8s.io/aggregate-to-admin":"true"},"rules":null,"aggregationRule":{
+  "clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-edit":"true"}}]}},
+{"kind":"ClusterRole","name":"system:aggregate-to-admin","labels":{
+  "rbac.authorization.k8s.io/aggregate-to-admin":"true"},"rules":[{"verbs":["create"],"apiGroups":[
+  "authorization.k8s.io"],"resources":["localsubjectaccessreviews"]},{"verbs":["create","delete",
+  "deletecollection","get","list","patch","update","watch"],"apiGroups":[
+  "rbac.authorization.k8s.io"],"resources":["rolebindings","roles"]}]},
+{"kind":"ClusterRole","name":"system:aggregate-to-edit","labels":{
+  "rbac.authorization.k8s.io/aggregate-to-edit":"true"},"rules":[{"verbs":["get","list","watch"],
+  "apiGroups":[""],"resources":["pods/attach","pods/exec","pods/portforward","pods/proxy",
+  "secrets","services/proxy"]},{"verbs":["impersonate"],"apiGroups":[""],"resources":[
+  "serviceaccounts"]},{"verbs":["create","delete","deletecollection","patch","update"],
+  "apiGroups":[""],"resources":["pods","pods/attach","pods/exec","pods/portforward","pods/proxy"]},
+  {"verbs":["create"],"apiGroups":[""],"resources":["pods/eviction"]},{"verbs":["create","delete",
+  "deletecollection","patch","update"],"apiGroups":[""],"resources":["configmaps",
+  "persistentvolumeclaims","replicationcontrollers","replicationcontrollers/scale","secrets",
+  "serviceaccounts","services","services/proxy"]},{"verbs":["create"],"apiGroups":[""],
+  "resources":["serviceaccounts/token"]},{"verbs":["create","delete","deletecollection","patch",
+  "update"],"apiGroups":["","events.k8s.io"],"resources":["events"]},{"verbs":["create","delete",
+  "deletecollection","patch","update"],"apiGroups":["apps"],"resources":["daemonsets",
+  "deployments","deployments/rollback","deployments/scale","replicasets","replicasets/scale",
+  "statefulsets","statefulsets/scale"]},{"verbs":["create","delete","deletecollection","patch",
+  "update"],"apiGroups":["autoscaling"],"resources":["horizontalpodautoscalers"]},{"verbs":[
+  "create","delete","deletecollection","patch","update"],"apiGroups":["batch"],"resources":[
+  "cronjobs","jobs"]},{"verbs":["create","delete","deletecollection","patch","update"],
+  "apiGroups":["extensions"],"resources":["daemonsets","deployments","deployments/rollback",
+  "deployments/scale","ingresses","networkpolicies","replicasets","replicasets/scale",
+  "replicationcontrollers/scale"]},{"verbs":["create","delete","deletecollection","patch",
+  "update"],"apiGroups":["policy"],"resources":["poddisruptionbudgets"]},{"verbs":["create",
+  "delete","deletecollection","patch","update"],"apiGroups":["networking.k8s.io"],"resources":[
+  "ingresses","networkpolicies"]},{"verbs":["create","delete","deletecollection","get","list",
+  "patch","update","watch"],"apiGroups":["coordination.k8s.io"],"resources":["leases"]},{"verbs":[
+  "create","delete","deletecollection","patch","update"],"apiGroups":["resource.k8s.io"],
+  "resources":["resourceclaims","resourceclaimtemplates"]}]},
+{"kind":"ClusterRole","name":"system:aggregate-to-view","labels":{
+  "rbac.authorization.k8s.io/aggregate-to-view":"true"},"rules":[{"verbs":["get","list","watch"],
+  "apiGroups":[""],"resources":["configmaps","endpoints","persistentvolumeclaims",
+  "persistentvolumeclaims/status","pods","replicationcontrollers","replicationcontrollers/scale",
+  "serviceaccounts","services","services/status"]},{"verbs":["get","list","watch"],"apiGroups":[
+  ""],"resources":["bindings","limitranges","namespaces/status","pods/log","pods/status",
+  "replicationcontrollers/status","resourcequotas","resourcequotas/status"]},{"verbs":["get",
+  "list","watch"],"apiGroups":[""],"resources":["namespaces"]},{"verbs":["get","list","watch"],
+  "apiGroups":["","events.k8s.io"],"resources":["events"]},{"verbs":["get","list","watch"],
+  "apiGroups":["discovery.k8s.io"],"resources":["endpointslices"]},{"verbs":["get","list","watch"],
+  "apiGroups":["apps"],"resources":["controllerrevisions","daemonsets","daemonsets/status",
+  "deployments","deployments/scale","deployments/status","replicasets","replicasets/scale",
+  "replicasets/status","statefulsets","statefulsets/scale","statefulsets/status"]},{"verbs":["get",
+  "list","watch"],"apiGroups":["autoscaling"],"resources":["horizontalpodautoscalers",
+  "horizontalpodautoscalers/status"]},{"verbs":["get","list","watch"],"apiGroups":["batch"],
+  "resources":["cronjobs","cronjobs/status","jobs","jobs/status"]},{"verbs":["get","list","watch"],
+  "apiGroups":["extensions"],"resources":["daemonsets","daemonsets/status","deployments",
+  "deployments/scale","deployments/status","ingresses","ingresses/status","networkpolicies",
+  "replicasets","replicasets/scale","replicasets/status","replicationcontrollers/scale"]},{
+  "verbs":["get","list","watch"],"apiGroups":["policy"],"resources":["poddisruptionbudgets",
+  "poddisruptionbudgets/status"]},{"verbs":["get","list","watch"],"apiGroups":[
+  "networking.k8s.io"],"resources":["ingresses","ingresses/status","networkpolicies"]},{"verbs":[
+  "get","list","watch"],"apiGroups":["resource.k8s.io"],"resources":["resourceclaims",
+  "resourceclaims/status","resourceclaimtemplates"]}]},
+{"kind":"ClusterRole","name":"system:auth-delegator","rules":[{"verbs":["create"],"apiGroups":[
+  "authentication.k8s.io"],"resources":["tokenreviews"]},{"verbs":["create"],"apiGroups":[
+  "authorization.k8s.io"],"resources":["subjectaccessreviews"]}]},
+{"kind":"ClusterRole","name":"system:basic-user","rules":[{"verbs":["create"],"apiGroups":[
+  "authorization.k8s.io"],"resources":["selfsubjectaccessreviews","selfsubjectrulesreviews"]},{
+  "verbs":["create"],"apiGroups":["authentication.k8s.io"],"resources":["selfsubjectreviews"]}]},
+{"kind":"ClusterRole","name":"system:discovery","rules":[{"verbs":["get"],"nonResourceURLs":[
+  "/api","/api/*","/apis","/apis/*","/healthz","/livez","/openapi","/openapi/*","/readyz",
+  "/version","/version/"]}]},
+{"kind":"ClusterRole","name":"system:monitoring","rules":[{"verbs":["get"],"nonResourceURLs":[
+  "/flagz","/healthz","/healthz/*","/livez","/livez/*","/metrics","/metrics/slis","/readyz",
+  "/readyz/*","/statusz"]},{"verbs":["get"],"apiGroups":[""],"resources":["nodes/metrics"]}]},
+{"kind":"ClusterRole","name":"system:public-info-viewer","rules":[{"verbs":["get"],
+  "nonResourceURLs":["/healthz","/livez","/readyz","/version","/version/"]}]},
+{"kind":"ClusterRole","name":"system:service-account-issuer-discovery","rules":[{"verbs":["get"],
+  "nonResourceURLs":["/.well-known/openid-configuration","/.well-known/openid-configuration/",
+  "/openid/v1/jwks","/openid/v1/jwks/"]}]},
+{"kind":"ClusterRole","name":"view","labels":{
+  "rbac.authorization.k8s.io/aggregate-to-edit":"true"},"rules":null,"aggregationRule":{
+  "clusterRoleSelectors":[{"matchLabels":{"rbac.authorization.k8s.io/aggregate-to-view":"true"}}]}},
+{"kind":"ClusterRoleBinding","name":"cluster-admin","subjects":[{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:masters"}],"roleRef":{
+  "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"cluster-admin"}},
+{"kind":"ClusterRoleBinding","name":"system:basic-user","subjects":[{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}],"roleRef":{
+  "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:basic-user"}},
+{"kind":"ClusterRoleBinding","name":"system:discovery","subjects":[{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"}],"roleRef":{
+  "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:discovery"}},
+{"kind":"ClusterRoleBinding","name":"system:monitoring","subjects":[{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:monitoring"}],"roleRef":{
+  "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:monitoring"}},
+{"kind":"ClusterRoleBinding","name":"system:public-info-viewer","subjects":[{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated"},{"kind":"Group",
+  "apiGroup":"rbac.authorization.k8s.io","name":"system:unauthenticated"}],"roleRef":{
+  "apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"system:public-info-viewer"}},
+{"kind":"ClusterRoleBinding","name":"system:service-account-issuer-discovery","subjects":[{
+  "kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:serviceaccounts"}],
+  "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole",
+  "name":"system:service-account-issuer-discovery"}}
+]`;

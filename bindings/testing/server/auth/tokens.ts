@@ -71,7 +71,9 @@ export class Tokens {
     }
     const asked = stringAt(given, 'uid');
     if (asked !== '' && asked !== uid) {
-      const why = `the UID in the token request (${asked}) does not match the UID of the service account (${uid})`;
+      const why =
+        `the UID in the token request (${asked}) does not match the UID of the ` +
+        `service account (${uid})`;
       throw conflict(ofKind(TOKEN_REQUEST, name), why);
     }
     const spec = objectAt(sent, 'spec');
@@ -175,7 +177,9 @@ export class Tokens {
     }
     const asked = stringAt(ref, 'uid');
     if (asked !== '' && asked !== found.uid) {
-      const why = `the UID in the bound object reference (${asked}) does not match the UID in record. The object might have been deleted and then recreated`;
+      const why =
+        `the UID in the bound object reference (${asked}) does not match the UID in ` +
+        'record. The object might have been deleted and then recreated';
       throw conflict({ group: '', what: kind, name }, why);
     }
     if (plural !== 'pods') return [found];

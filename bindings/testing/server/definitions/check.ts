@@ -52,7 +52,8 @@ export function validateDefinition(crd: JsonObject, old: JsonObject | undefined)
           fieldInvalid(
             'spec.preserveUnknownFields',
             true,
-            'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+            'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in ' +
+              'spec.versions[*].schema instead',
           ),
         ]
       : []),

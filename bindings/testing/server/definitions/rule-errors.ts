@@ -44,7 +44,8 @@ function ofSchema(
     if (messageError !== undefined)
       errors.push(fieldInvalid(`${place}.messageExpression`, given, messageError));
     if (error === undefined && usesOldSelf && lost !== undefined) {
-      const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${lost}`;
+      const portion = `the uncorrelatable portion of the schema within ${lost}`;
+      const why = `oldSelf cannot be used on ${portion}`;
       errors.push(fieldInvalid(`${place}.rule`, given.rule, why));
     }
     if (!usesOldSelf && given.optionalOldSelf !== undefined) {

@@ -69,11 +69,14 @@ function rootErrors(schema: Schema, path: string): FieldError[] {
   const wrongType = schema.type !== undefined && schema.type !== 'object';
   if (wrongType && !names.some((name) => BEFORE_TYPE.includes(name))) {
     const why =
-      'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
+      'only "object" is allowed as the type at the root of the schema if the status subresource ' +
+      'is enabled';
     return [fieldInvalid(`${path}.type`, schema.type, why)];
   }
   if (names.every((name) => AT_ROOT.has(name))) return [];
-  const why = `only ${[...AT_ROOT].join(' ')} fields are allowed at the root of the schema if the status subresource is enabled`;
+  const why =
+    `only ${[...AT_ROOT].join(' ')} fields are allowed at the root of the schema if ` +
+    'the status subresource is enabled';
   return [fieldInvalid(path, schema, why)];
 }
 

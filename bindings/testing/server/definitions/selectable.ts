@@ -80,7 +80,8 @@ export function selectableErrors(
       errors.push(fieldInvalid(place, jsonPath, 'must not point to fields in metadata'));
     if (!['string', 'boolean', 'integer'].includes(String(found.schema?.type))) {
       const why =
-        'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
+        'must point to a field of type string, boolean or integer. Enum string fields and ' +
+        'strings with formats are allowed.';
       errors.push(fieldInvalid(place, jsonPath, why));
     }
     const key = found.steps.join('.');

@@ -122,7 +122,8 @@ function invariants(schema: Schema, level: Level, path: string): FieldError[] {
   errors.push(...metadataRules(properties, level, embedded, path));
   if (embedded && !keeps && Object.keys(properties).length === 0) {
     const why =
-      'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+      'must not be empty if x-kubernetes-embedded-resource is true without ' +
+      'x-kubernetes-preserve-unknown-fields';
     errors.push(fieldRequired(`${path}.properties`, why));
   }
   return errors;
@@ -158,7 +159,8 @@ function metadataRules(
   );
   if (!onlyNames || more) {
     const why =
-      'must not specify anything other than name and generateName, but metadata is implicitly specified';
+      'must not specify anything other than name and generateName, but metadata is implicitly ' +
+      'specified';
     errors.push(fieldForbidden(`${path}.properties[metadata]`, why));
   }
   return errors;

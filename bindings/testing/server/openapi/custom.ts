@@ -96,12 +96,16 @@ const NOT_IN_V2 = ['allOf', 'oneOf', 'anyOf', 'not', 'nullable', 'default'];
 const EMBEDDED = {
   apiVersion: {
     description:
-      'apiVersion defines the versioned schema of this representation of an object. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources',
+      'apiVersion defines the versioned schema of this representation of an object. More info: ' +
+      'https://git.k8s.io/community/contributors/devel/sig-architecture/' +
+      'api-conventions.md#resources',
     type: 'string',
   },
   kind: {
     description:
-      'kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds',
+      'kind is a string value representing the type of this object. In CamelCase. More info: ' +
+      'https://git.k8s.io/community/contributors/devel/sig-architecture/' +
+      'api-conventions.md#types-kinds',
     type: 'string',
   },
 };

@@ -24,7 +24,8 @@ export const uncheckedRules = (errors: readonly FieldError[]): FieldError[] =>
         fieldInvalid(
           NOWHERE,
           null,
-          'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+          'some validation rules were not checked because the object was invalid; correct the ' +
+            'existing errors to complete validation',
         ),
       ]
     : [];

@@ -74,8 +74,13 @@ class Format {
   }
 }
 
-const SEMVER =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$/;
+const NOT_GLOBAL_UNICAST =
+  /^(127\.|0\.0\.0\.0$|255\.255\.255\.255$|169\.254\.|22[4-9]\.|23\d\.|::1?$|ff|fe[89ab])/;
+const NUMBER = String.raw`(0|[1-9]\d*)`;
+const IDENTIFIERS = String.raw`[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*`;
+const SEMVER = new RegExp(
+  String.raw`^${NUMBER}\.${NUMBER}\.${NUMBER}(?:-(${IDENTIFIERS}))?(?:\+${IDENTIFIERS})?$`,
+);
 
 const isIp = (text: string): boolean =>
   isIPv4(text) || (isIPv6(text) && !text.includes('%') && !text.includes('.'));
@@ -360,13 +365,7 @@ function addresses(add: Add): void {
   add('Ip.isLoopback(): bool', (it: Ip) => /^127\.|^::1$/.test(it.text));
   add('Ip.isLinkLocalMulticast(): bool', (it: Ip) => /^224\.0\.0\.|^ff02:/.test(it.text));
   add('Ip.isLinkLocalUnicast(): bool', (it: Ip) => /^169\.254\.|^fe[89ab]/.test(it.text));
-  add(
-    'Ip.isGlobalUnicast(): bool',
-    (it: Ip) =>
-      !/^(127\.|0\.0\.0\.0$|255\.255\.255\.255$|169\.254\.|22[4-9]\.|23\d\.|::1?$|ff|fe[89ab])/.test(
-        it.text,
-      ),
-  );
+  add('Ip.isGlobalUnicast(): bool', (it: Ip) => !NOT_GLOBAL_UNICAST.test(it.text));
   add('string(Ip): string', (it: Ip) => it.text);
   add('cidr(string): Cidr', (text: string) => new Cidr(text));
   add('isCIDR(string): bool', isCidr);

@@ -30,11 +30,10 @@ const METADATA: Schema = {
   properties: { name: { type: 'string' }, generateName: { type: 'string' } },
 };
 
-const RESERVED = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
-    ' ',
-  ),
-);
+const RESERVED = new Set([
+  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function'],
+  ...['if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+]);
 
 /** The name of a member in rules: `x-y` is `x__dash__y`. pkg/cel/escaping.go. */
 export function escapedName(name: string): string | undefined {

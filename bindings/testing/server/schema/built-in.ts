@@ -57,7 +57,7 @@ function table(): Map<string, Line> {
   if (lines !== undefined) return lines;
   lines = new Map();
   for (const text of TYPES.split(';')) {
-    const words = text.trim().split(' ');
+    const words = text.trim().split(/\s+/);
     const isKind = /^(.*\/)?v\d/.test(words[0] ?? '');
     const apiVersion = isKind ? words.shift() : undefined;
     const [full = '', ...members] = words;
@@ -127,8 +127,14 @@ export function numberedMembers(type: string): { label: string; number: string; 
     .map(({ label, number, code }) => ({ label, number, code: fieldOf(code).code }));
 }
 
-const MEMBER =
-  /^(?<code>.*?)(?<atomic>!)?(?<pointer>\?)?(?<written>\+)?(?<merge>\^(?<key>\w*))?(?<replace>%)?(?<retain>~)?(=(?<fallback>.*))?$/;
+const MEMBER = new RegExp(
+  [
+    /^(?<code>.*?)(?<atomic>!)?(?<pointer>\?)?(?<written>\+)?/,
+    /(?<merge>\^(?<key>\w*))?(?<replace>%)?(?<retain>~)?(=(?<fallback>.*))?$/,
+  ]
+    .map(({ source }) => source)
+    .join(''),
+);
 
 function fieldOf(text: string): Field {
   const {

@@ -10,7 +10,8 @@ const TAG = '\\w[\\w.-]{0,127}';
 /** The algorithms that are registered in Go's binary. */
 const DIGEST = 'sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}';
 const REFERENCE = new RegExp(
-  `^(?<domain>${HOST}/)?(?<path>${PART}(?:/${PART})*)(?::(?<tag>${TAG}))?(?:@(?<digest>${DIGEST}))?$`,
+  `^(?<domain>${HOST}/)?(?<path>${PART}(?:/${PART})*)` +
+    `(?::(?<tag>${TAG}))?(?:@(?<digest>${DIGEST}))?$`,
 );
 const LONGEST = 255;
 

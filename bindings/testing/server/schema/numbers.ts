@@ -59,9 +59,9 @@ export const isSame = (known: Json, value: Json): boolean =>
 const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
 /**
- * The real server truncates the factor of an int64. A float quotient counts as an integer if it is slightly
- * above one, but not if it is slightly below: 0.07 is a multiple of 0.01, 0.29 is not. swag 0.23:
- * IsFloat64AJSONInteger.
+ * The real server truncates the factor of an int64. A float quotient counts as an integer if it is
+ * slightly above one, but not if it is slightly below: 0.07 is a multiple of 0.01, 0.29 is not.
+ * swag 0.23: IsFloat64AJSONInteger.
  */
 const isMultiple = (value: number, of: number): boolean => {
   if (isInt64(value)) return value % Math.trunc(of) === 0;

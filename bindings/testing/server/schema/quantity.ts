@@ -3,8 +3,11 @@
  * pkg/api/resource/quantity.go ParseQuantity, CanonicalizeBytes.
  */
 
-const QUANTITY =
-  /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<part>\d*))?(?:(?<binary>[KMGTPE]i)|(?<decimal>[numkMGTPE])|[eE](?<exponent>[+-]?\d{1,3}))?$/;
+const EXPONENT = String.raw`[eE](?<exponent>[+-]?\d{1,3})`;
+const SUFFIX = `(?<binary>[KMGTPE]i)|(?<decimal>[numkMGTPE])|${EXPONENT}`;
+const QUANTITY = new RegExp(
+  String.raw`^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<part>\d*))?(?:${SUFFIX})?$`,
+);
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 /** The suffixes from 10^-9 on, in steps of 10^3. */
