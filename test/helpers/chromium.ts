@@ -211,7 +211,9 @@ export class Page {
         observer.disconnect();
         resolve();
       });
-      observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+      observer.observe(document, {
+        subtree: true, childList: true, attributes: true, characterData: true,
+      });
     })`);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The errors that the error handler (`setErrorHandler`) gets in a test, with the texts that describe
- * them.
+ * The errors that the error handler (`setErrorHandler`) gets in a test, with the texts that
+ * describe them.
  */
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect } from 'vitest';

@@ -232,8 +232,8 @@ describe('the checker of imports', () => {
     const source = [
       "/* import a from 'comment'; */ // import b from 'line';",
       'const text = "import c from \'string\'";',
-      "const template = `import d from 'template' ${f({ g: " +
-        "`${h} from 'deep'` })} from 'tail'`;",
+      `const template = \`import d from 'template' \${f({ g: ` +
+        `\`\${h} from 'deep'\` })} from 'tail'\`;`,
       "const pattern = /['\"`]/; const ratio = total / count; import { i } from './real.ts';",
       "const slash = x ? /a'/ : y / 2; import './side.ts';",
     ].join('\n');

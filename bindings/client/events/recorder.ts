@@ -237,8 +237,8 @@ export class EventRecorder implements EventSink, AsyncDisposable {
 
   /**
    * Closes the recorder: writes the waiting Events and the last counts of all series, and clears
-   * its timers. A failed write is tried once more at once; a request fails after 60 000 ms without an
-   * answer. A second call waits for the same end.
+   * its timers. A failed write is tried once more at once; a request fails after 60 000 ms without
+   * an answer. A second call waits for the same end.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */

@@ -180,7 +180,8 @@ export class LiveServer implements Transport {
       resourceVersion: String(this.#version),
       annotations: { 'k8s.io/initial-events-end': value },
     };
-    return `${JSON.stringify({ type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata } })}\n`;
+    const object = { kind: 'ConfigMap', apiVersion: 'v1', metadata };
+    return `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
   }
 
   #broadcast(type: string, object: ConfigMap): void {

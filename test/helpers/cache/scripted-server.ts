@@ -88,7 +88,10 @@ export class Replies implements Transport {
     return this.requests.map(({ query = {} }) => {
       const verb =
         query.watch !== 'true' ? 'list' : query.sendInitialEvents === 'true' ? 'stream' : 'watch';
-      return `${verb} ${query.resourceVersion ?? ''}${query.limit === undefined ? '' : ` limit ${query.limit}`}`;
+      return (
+        `${verb} ` +
+        `${query.resourceVersion ?? ''}${query.limit === undefined ? '' : ` limit ${query.limit}`}`
+      );
     });
   }
 }

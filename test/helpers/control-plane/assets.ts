@@ -13,8 +13,9 @@ export interface Assets {
 export function assets(folder: string | undefined = process.env.KUBEBUILDER_ASSETS): Assets {
   if (folder === undefined || folder === '') {
     throw new Error(
-      'KUBEBUILDER_ASSETS is not set, so nothing was tested: the end-to-end tests run on a real API server. ' +
-        'Set it to a folder that holds the programs etcd and kube-apiserver (envtest and setup-envtest make one).',
+      'KUBEBUILDER_ASSETS is not set, so nothing was tested: the end-to-end tests run ' +
+        'on a real API server. Set it to a folder that holds the programs etcd and ' +
+        'kube-apiserver (envtest and setup-envtest make one).',
     );
   }
   return { etcd: executable(folder, 'etcd'), apiServer: executable(folder, 'kube-apiserver') };

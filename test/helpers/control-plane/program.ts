@@ -35,7 +35,8 @@ export class Program {
     }
     const child = this.#child;
     running.add(child);
-    this.#exit = once(child, 'exit').catch((error: unknown) => error); // 'error' instead of 'exit': it did not start
+    // 'error' instead of 'exit': it did not start
+    this.#exit = once(child, 'exit').catch((error: unknown) => error);
     void this.#exit.then(() => {
       running.delete(child);
       leash.drop(child.pid);
@@ -95,7 +96,8 @@ export class Leash {
     // Every line is the whole list of live ids, so the last line read is the truth. Ctrl-C reaches
     // the group: ignored.
     const script =
-      'trap "" INT TERM HUP; while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -KILL $pids; rm -rf "$0"';
+      'trap "" INT TERM HUP; while read -r line; do pids=$line; done; [ ' +
+      '-z "$pids" ] || kill -KILL $pids; rm -rf "$0"';
     this.#shell = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
     this.#shell.stdin?.on('error', () => undefined); // the shell is gone: nothing left to tell it
     this.#shell.unref();

@@ -185,7 +185,8 @@ export const tombstones: Rule = ({ truth, handler, lists }) => {
     const unseen = goneIn.find((list) => list.version < told.version);
     if (unseen === undefined) return [];
     return [
-      `${text(told)} without a tombstone, though the list of ${unseen.version} lacked ${stateName(known)}`,
+      `${text(told)} without a tombstone, though the list of ` +
+        `${unseen.version} lacked ${stateName(known)}`,
     ];
   });
 };

@@ -116,7 +116,10 @@ export const continued: Rule = (_, { requests }) => {
       continue;
     }
     if (!request.initial && last !== undefined && request.from !== String(last)) {
-      const message = `request ${i} watches from ${JSON.stringify(request.from)}, the last version that came is ${last}`;
+      const message =
+        `request ${i} watches from ` +
+        `${JSON.stringify(request.from)}, the last version that ` +
+        `came is ${last}`;
       broken.push({ rule: 'continued', message });
     }
     last = lastVersion(request) ?? last;

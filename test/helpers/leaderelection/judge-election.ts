@@ -105,7 +105,9 @@ function unlicensed(history: ProcessLog, all: readonly ProcessLog[]): string[] {
  */
 function unheeded(earlier: Run, later: Run): string[] {
   const { owner, end } = earlier;
-  const what = `${owner.identity} works from ${earlier.begin.toFixed(1)} on while ${later.owner.identity} begins at ${later.begin.toFixed(1)}`;
+  const what =
+    `${owner.identity} works from ${earlier.begin.toFixed(1)} on while ` +
+    `${later.owner.identity} begins at ${later.begin.toFixed(1)}`;
   if (end === undefined) return [`${what}, and never ends`];
   const awake =
     owner.stops.findLast(({ from, to }) => from <= later.begin && to >= later.begin)?.to ??
