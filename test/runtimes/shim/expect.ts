@@ -148,7 +148,8 @@ function judge(
 ): void {
   if (met !== negated) return;
   throw new Unmet(
-    `${note === undefined ? '' : `${note}: `}expected ${showValue(got)} ${negated ? 'not ' : ''}${text}`,
+    `${note === undefined ? '' : `${note}: `}expected ` +
+      `${showValue(got)} ${negated ? 'not ' : ''}${text}`,
   );
 }
 
