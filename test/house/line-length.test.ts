@@ -14,7 +14,7 @@ const COLUMNS = 100;
 const LONGEST_WORD = 60;
 /** Others are data, recordings, pictures and Markdown, whose tables cannot be broken. */
 const SOURCE = /\.(ts|mjs|go|css|html|sh|yaml)$/;
-const GENERATED = /^\/\*\*(?:(?!\*\/)[^])*Written[\s*]+by scripts\//;
+const GENERATED = /^\/\*\*(?:(?!\*\/)[\s\S])*Written[\s*]+by scripts\//;
 /** Each line is a command for kubectl whose output is recorded, by the line. */
 const COMMANDS = /^test\/clients\/kubectl\/.*\.sh$/;
 /** Folders that still have longer lines. The list may only become shorter. */
