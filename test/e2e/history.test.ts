@@ -13,7 +13,7 @@ import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { CuttingProxy } from './history/cutting-proxy.ts';
 import { EtcdLog } from './history/etcd-log.ts';
-import { Judged } from './history/judged.ts';
+import { JudgedInformer } from './history/judged-informer.ts';
 import { Churn } from './informer/churn.ts';
 import { leases, secrets, widgets } from './same-answers/resources.ts';
 import { prepareRealServer, readKubeConfig } from './same-answers/servers.ts';
@@ -69,7 +69,9 @@ test('informers keep every rule while connections are cut, the API server is kil
     (type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length),
   );
   const informers = TYPES.flatMap((type) =>
-    [true, false].map((watchList) => new Judged(throughProxy, type, NAMESPACE, { watchList })),
+    [true, false].map(
+      (watchList) => new JudgedInformer(throughProxy, type, NAMESPACE, { watchList }),
+    ),
   );
   const reached = (count: number) => Promise.all(churns.map((churn) => churn.reached(count)));
   const cutSeveralTimes = async (times: number): Promise<void> => {

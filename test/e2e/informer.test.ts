@@ -9,9 +9,9 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { testSeed } from '../helpers/random.ts';
+import { CheckedInformer, type Scope } from './informer/checked-informer.ts';
 import { Churn } from './informer/churn.ts';
-import { Gate } from './informer/gate.ts';
-import { type Scope, Watched } from './informer/watched.ts';
+import { ClosableTransport } from './informer/closable-transport.ts';
 import { configMaps, secrets, widgets } from './same-answers/resources.ts';
 import { prepareRealServer, readKubeConfig } from './same-answers/servers.ts';
 
@@ -44,12 +44,12 @@ afterEach(({ task }) => {
 async function underWrites(
   namespace: string,
   operations: number,
-  meanwhile: (churns: Churn[], watched: Watched[]) => Promise<void>,
+  meanwhile: (churns: Churn[], watched: CheckedInformer[]) => Promise<void>,
   scope?: Scope,
-): Promise<Watched[]> {
+): Promise<CheckedInformer[]> {
   const transport = kubeConfigTransport(config);
   const churns = TYPES.map((type, index) => new Churn(direct, type, namespace, seed + index));
-  const watched = TYPES.map((type) => new Watched(transport, type, namespace, scope));
+  const watched = TYPES.map((type) => new CheckedInformer(transport, type, namespace, scope));
   try {
     await Promise.all(churns.map((churn) => churn.create('there-before')));
     await Promise.all(watched.map((one) => one.start()));
@@ -109,9 +109,9 @@ test('every deletion that was missed gives one deletion, and nothing else does',
   const namespace = 'missed';
   const names = Array.from({ length: 120 }, (_, n) => `n${n}`);
   const inner = kubeConfigTransport(config);
-  const gate = new Gate(inner);
+  const gate = new ClosableTransport(inner);
   const churn = new Churn(direct, configMaps, namespace, seed);
-  const watched = new Watched(gate, configMaps, namespace);
+  const watched = new CheckedInformer(gate, configMaps, namespace);
   try {
     for (const name of names) await churn.create(name);
     await watched.start();
@@ -156,7 +156,7 @@ test('a bearer token serves as well as a client certificate, and a wrong one is 
   const withToken = await readKubeConfig(plane);
   withToken.setCurrentContext('token');
   const transport = kubeConfigTransport(withToken);
-  const watched = new Watched(transport, secrets, 'token');
+  const watched = new CheckedInformer(transport, secrets, 'token');
   try {
     await watched.start();
     await new Churn(direct, secrets, 'token', seed).create('one');

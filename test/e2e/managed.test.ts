@@ -21,8 +21,8 @@ import { type Family, parseText } from '../helpers/prometheus-text.ts';
 import { textOf } from '../helpers/server/requests.ts';
 import {
   addShelfController,
-  ConfigMap,
   FINALIZER,
+  LedgerConfigMap,
   ledgerOf,
   OWNER,
   REPORTER,
@@ -160,7 +160,7 @@ describe('what the controller of a manager does', () => {
 
     // What is owned comes back; fields of others stay.
     const other = { type: 'merge', body: { data: { row: 'spoilt', note: 'mine' } } } as const;
-    await client.patch(ConfigMap, { namespace: 'default', name: 'first' }, other, {
+    await client.patch(LedgerConfigMap, { namespace: 'default', name: 'first' }, other, {
       fieldOwner: 'somebody',
     });
     const corrected = async (): Promise<object | undefined> =>
@@ -169,7 +169,7 @@ describe('what the controller of a manager does', () => {
       'it is corrected',
       async () => JSON.stringify(await corrected()) === '{"note":"mine","row":"###"}',
     );
-    await client.delete(ConfigMap, { namespace: 'default', name: 'first' });
+    await client.delete(LedgerConfigMap, { namespace: 'default', name: 'first' });
     await eventually(
       'it is made again',
       async () => JSON.stringify(await corrected()) === '{"row":"###"}',

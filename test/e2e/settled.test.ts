@@ -18,10 +18,10 @@ import { ApiServer } from 'capstan/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { type Empty, emptiesOf, getJson, schemasOf, withEmpties } from './all-kinds/empties.ts';
-import { type Body, NOT_KEPT, OBJECTS } from './all-kinds/objects.ts';
+import { NOT_KEPT, OBJECTS, type SampleObject } from './all-kinds/objects.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
-type Kind = Resource<Body>;
+type Kind = Resource<SampleObject>;
 
 interface Counted {
   transport: Transport;
@@ -91,10 +91,13 @@ function counted(inner: Transport): Counted {
 let names = 10;
 
 /** The object under a name that no other has. */
-function named(kind: Kind, body: Body): { key: { namespace?: string; name: string }; body: Body } {
+function named(
+  kind: Kind,
+  body: SampleObject,
+): { key: { namespace?: string; name: string }; body: SampleObject } {
   const index = String(++names % 256);
   const text = JSON.stringify(body).replaceAll('INDEX', index).replaceAll('NAME', `n${names}`);
-  const own = JSON.parse(text) as Body;
+  const own = JSON.parse(text) as SampleObject;
   const name = (own.metadata?.name as string | undefined) ?? `n${names}`;
   const key = kind.namespaced ? { namespace: 'default', name } : { name };
   return { key, body: { ...own, metadata: { ...own.metadata, ...key } } };
@@ -122,9 +125,10 @@ test('every kind that the server has is in the table, or stands there with a rea
 });
 
 const VARIANTS = {
-  'without defaults': (body: Body) => body,
+  'without defaults': (body: SampleObject) => body,
   'with every empty list and map': withEmpties,
-  'with null for them': (body: Body, some: readonly Empty[]) => withEmpties(body, some, null),
+  'with null for them': (body: SampleObject, some: readonly Empty[]) =>
+    withEmpties(body, some, null),
 } as const;
 
 interface Side {
@@ -150,7 +154,7 @@ function side(inner: Transport, refuses: Side['refuses'], cached = false): Side 
 }
 
 /** One object of a kind, brought about again and again; each turn tells result and writes. */
-function turns(bring: typeof createOrUpdate, { writes }: Side, kind: Kind, given: Body) {
+function turns(bring: typeof createOrUpdate, { writes }: Side, kind: Kind, given: SampleObject) {
   const { key, body } = named(kind, given);
   const { metadata, ...rest } = body;
   return async (client: Client): Promise<string> => {

@@ -7,28 +7,28 @@ import { countTests } from '../../scripts/test-counts.ts';
 import type { ParityCase } from '../e2e/parity/case.ts';
 import { unasked } from '../e2e/parity/coverage.ts';
 import { generate, groupNames, wholeCount } from '../e2e/parity/generate.ts';
-import { idOf, isGood, jsonReport, judge, type Outcome } from '../e2e/parity/outcome.ts';
+import { type CaseOutcome, idOf, isGood, judgeCases, parityReport } from '../e2e/parity/outcome.ts';
 
-const outcome = (path: string, differs: boolean): Outcome => ({
+const outcome = (path: string, differs: boolean): CaseOutcome => ({
   parityCase: { group: 'path', steps: [{ method: 'GET', path }] },
   findings: differs ? [{ request: 0, path: 'status', real: '200', embedded: '404' }] : [],
 });
 const [same, differs, old] = [outcome('/a', false), outcome('/b', true), outcome('/c', false)];
-const idsOf = (...outcomes: Outcome[]): string[] =>
+const idsOf = (...outcomes: CaseOutcome[]): string[] =>
   outcomes.map(({ parityCase }) => idOf(parityCase));
 
 test('a case that differs fails the run unless it is a known difference', () => {
-  const strict = judge([same, differs], [], groupNames);
+  const strict = judgeCases([same, differs], [], groupNames);
   expect(strict.failed).toEqual([differs]);
   expect(isGood(strict, [])).toBe(false);
-  const lenient = judge([same, differs], [{ why: 'x', cases: idsOf(differs) }], groupNames);
+  const lenient = judgeCases([same, differs], [{ why: 'x', cases: idsOf(differs) }], groupNames);
   expect(lenient.failed).toEqual([]);
   expect(isGood(lenient, [])).toBe(true);
   expect(isGood(lenient, ['no case asks about x'])).toBe(false);
 });
 
 test('a known difference that agrees fails the run', () => {
-  const verdict = judge([old], [{ why: 'x', cases: idsOf(old, differs) }], groupNames);
+  const verdict = judgeCases([old], [{ why: 'x', cases: idsOf(old, differs) }], groupNames);
   expect(verdict.mended).toEqual(idsOf(old));
   expect(isGood(verdict, [])).toBe(false);
 });
@@ -36,11 +36,13 @@ test('a known difference that agrees fails the run', () => {
 test('the report adds up', () => {
   const known = [{ why: 'x', cases: idsOf(old) }];
   const all = [same, differs, old];
-  const report = JSON.stringify(jsonReport(all, judge(all, known, groupNames), ['no case asks']));
+  const report = JSON.stringify(
+    parityReport(all, judgeCases(all, known, groupNames), ['no case asks']),
+  );
   expect(countTests(report)).toEqual({ passed: 1, failed: 3, skipped: 0 });
   const skipped = [same, differs];
-  const lenient = judge(skipped, [{ why: 'x', cases: idsOf(differs) }], groupNames);
-  expect(countTests(JSON.stringify(jsonReport(skipped, lenient, [])))).toEqual({
+  const lenient = judgeCases(skipped, [{ why: 'x', cases: idsOf(differs) }], groupNames);
+  expect(countTests(JSON.stringify(parityReport(skipped, lenient, [])))).toEqual({
     passed: 1,
     failed: 0,
     skipped: 1,

@@ -3,7 +3,7 @@
  * each object that is there.
  */
 import type { Transport } from 'capstan/cache';
-import type { Body } from './objects.ts';
+import type { SampleObject } from './objects.ts';
 
 interface Schema {
   type?: string;
@@ -42,7 +42,7 @@ export function emptiesOf(
   group: string,
   version: string,
   kind: string,
-  body: Body,
+  body: SampleObject,
 ): Empty[] {
   const root = Object.values(schemas).find((schema) =>
     (schema as { 'x-kubernetes-group-version-kind'?: Json[] })[
@@ -86,7 +86,11 @@ function walk(
 }
 
 /** A copy of the object with these members; `value` in place of what each of them says. */
-export function withEmpties(body: Body, empties: readonly Empty[], value?: null): Body {
+export function withEmpties(
+  body: SampleObject,
+  empties: readonly Empty[],
+  value?: null,
+): SampleObject {
   const copy = structuredClone(body);
   for (const { path, value: empty } of empties) {
     let at = copy as Json;

@@ -3,7 +3,7 @@
  * change: no defaults, quantities and durations in another form, members that are empty.
  */
 
-export type Body = Record<string, unknown> & { metadata?: Record<string, unknown> };
+export type SampleObject = Record<string, unknown> & { metadata?: Record<string, unknown> };
 
 const labels = { app: 'web' };
 const selector = { matchLabels: labels };
@@ -62,7 +62,7 @@ const event = {
 };
 
 /** By `group/version/plural`; with the name where a kind does not take any. */
-export const OBJECTS: Record<string, Body> = {
+export const OBJECTS: Record<string, SampleObject> = {
   '/v1/configmaps': { data: { a: '1' }, binaryData: { b: 'AQI=' } },
   '/v1/endpoints': {
     subsets: [{ addresses: [{ ip: '10.1.0.1' }], ports: [{ port: 80 }] }],

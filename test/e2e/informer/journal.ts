@@ -33,9 +33,9 @@ export class Journal implements ResourceEventHandler<KubeObject> {
     const key = metaNamespaceKeyFunc(now);
     const known = this.#live.get(key);
     if (known === undefined) this.violations.push(`${key} was updated, but never added`);
-    if (known !== versionOf(old))
-      this.violations.push(`${key}: update from ${versionOf(old)}, last told was ${known}`);
-    const repeated = versionOf(old) === versionOf(now);
+    if (known !== resourceVersionOf(old))
+      this.violations.push(`${key}: update from ${resourceVersionOf(old)}, last told was ${known}`);
+    const repeated = resourceVersionOf(old) === resourceVersionOf(now);
     if (repeated) this.repeats++;
     else this.updates++;
     this.#see(key, now, repeated);
@@ -48,7 +48,7 @@ export class Journal implements ResourceEventHandler<KubeObject> {
     if (known === undefined) this.violations.push(`${key} was deleted, but not there`);
     if (tombstone) {
       this.tombstones.push(key);
-      const last = object.obj === undefined ? undefined : versionOf(object.obj);
+      const last = object.obj === undefined ? undefined : resourceVersionOf(object.obj);
       if (last !== known)
         this.violations.push(`${key}: tombstone of ${last}, last told was ${known}`);
     } else {
@@ -64,7 +64,7 @@ export class Journal implements ResourceEventHandler<KubeObject> {
   }
 
   #see(key: string, object: KubeObject, mayRepeat: boolean): void {
-    const version = versionOf(object);
+    const version = resourceVersionOf(object);
     const newest = this.#newest.get(key) ?? -1n;
     const goesOn = mayRepeat ? BigInt(version) >= newest : BigInt(version) > newest;
     if (!goesOn) this.violations.push(`${key}: version ${version} after ${newest}`);
@@ -73,11 +73,13 @@ export class Journal implements ResourceEventHandler<KubeObject> {
   }
 }
 
-export function versionOf(object: KubeObject): string {
+export function resourceVersionOf(object: KubeObject): string {
   return object.metadata?.resourceVersion ?? '';
 }
 
 /** Key and version of every object, to compare two views of a collection. */
 export function pictureOf(objects: Iterable<KubeObject>): Map<string, string> {
-  return new Map([...objects].map((object) => [metaNamespaceKeyFunc(object), versionOf(object)]));
+  return new Map(
+    [...objects].map((object) => [metaNamespaceKeyFunc(object), resourceVersionOf(object)]),
+  );
 }

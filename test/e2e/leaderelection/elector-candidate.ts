@@ -5,33 +5,41 @@
  * gives the lease back.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
-import { identity, note, notingTransport, now, sleep, told, work } from './desk.ts';
-import { DURATIONS, LEASE, PAUSE_MS } from './settings.ts';
+import {
+  endSignal,
+  identity,
+  journalingTransport,
+  now,
+  sleep,
+  work,
+  writeEntry,
+} from './candidate-process.ts';
+import { LEASE, LEASE_DURATIONS, WORK_PAUSE_MS } from './settings.ts';
 
 async function workOn(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     // before the question: a stop between the two is nothing that any check could see
     const at = now();
     if (elector.holdsLease()) await work(at, signal);
-    await sleep(PAUSE_MS, signal);
+    await sleep(WORK_PAUSE_MS, signal);
   }
 }
 
-const transport = notingTransport();
+const transport = journalingTransport();
 const elector = new LeaderElector({
   lock: new LeaseLock(transport, { ...LEASE, identity }),
-  ...DURATIONS,
+  ...LEASE_DURATIONS,
   releaseOnCancel: true,
   stepDown: 'lapse',
   logger: console,
   callbacks: {
     onStartedLeading: (signal) => {
-      note({ kind: 'leads', at: now() });
+      writeEntry({ kind: 'leads', at: now() });
       return workOn(signal);
     },
-    onStoppedLeading: () => note({ kind: 'stops', at: now() }),
+    onStoppedLeading: () => writeEntry({ kind: 'stops', at: now() }),
   },
 });
 
-while (!told.aborted) await elector.run({ signal: told });
+while (!endSignal.aborted) await elector.run({ signal: endSignal });
 await transport.close?.();

@@ -9,8 +9,15 @@ import { defineResource } from 'capstan/cache';
 import { newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { CapstanError } from 'capstan/workqueue';
-import { identity, note, notingTransport, now, told, work } from './desk.ts';
-import { DURATIONS, LEASE, LOST_EXIT, OBJECT, PAUSE_MS } from './settings.ts';
+import {
+  endSignal,
+  identity,
+  journalingTransport,
+  now,
+  work,
+  writeEntry,
+} from './candidate-process.ts';
+import { LEASE, LEASE_DURATIONS, LOST_EXIT, OBJECT, WORK_PAUSE_MS } from './settings.ts';
 
 const ConfigMap = defineResource<V1ConfigMap>()({
   group: '',
@@ -20,7 +27,7 @@ const ConfigMap = defineResource<V1ConfigMap>()({
   namespaced: true,
 });
 
-const transport = notingTransport();
+const transport = journalingTransport();
 const manager = newManager({
   transport,
   logger: console,
@@ -28,7 +35,7 @@ const manager = newManager({
     id: LEASE.name,
     namespace: LEASE.namespace,
     identity,
-    ...DURATIONS,
+    ...LEASE_DURATIONS,
     releaseOnCancel: true,
   },
 });
@@ -37,15 +44,15 @@ newControllerManagedBy(manager)
   .withOptions({ namespace: LEASE.namespace })
   .complete(async (_request, { signal }) => {
     await work(now(), signal);
-    return { requeueAfter: PAUSE_MS };
+    return { requeueAfter: WORK_PAUSE_MS };
   });
-void manager.elected().then(() => note({ kind: 'leads', at: now() }));
+void manager.elected().then(() => writeEntry({ kind: 'leads', at: now() }));
 
 try {
-  await manager.start({ signal: told });
+  await manager.start({ signal: endSignal });
 } catch (error) {
   console.error(error);
   process.exitCode = error instanceof CapstanError && error.code === 'LEASE_LOST' ? LOST_EXIT : 1;
 }
-note({ kind: 'stops', at: now() });
+writeEntry({ kind: 'stops', at: now() });
 await transport.close?.();

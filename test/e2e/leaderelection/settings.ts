@@ -2,7 +2,11 @@
 export const LEASE = { namespace: 'default', name: 'hand-overs' } as const;
 
 /** A Lease keeps whole seconds; the ratios are nearly those of the defaults. */
-export const DURATIONS = { leaseDuration: 3000, renewDeadline: 2000, retryPeriod: 500 } as const;
+export const LEASE_DURATIONS = {
+  leaseDuration: 3000,
+  renewDeadline: 2000,
+  retryPeriod: 500,
+} as const;
 
 /**
  * Work is done in steps, so that a stop in the middle of it does not use its time up. Most of it is
@@ -17,7 +21,7 @@ export const stepsOf = (run: number): number =>
   isLong(run) ? 20 + Math.random() * 80 : 1 + Math.random() * 2;
 
 /** Between two pieces. */
-export const PAUSE_MS = 5;
+export const WORK_PAUSE_MS = 5;
 
 /** The ConfigMap that managers reconcile, in the namespace of the lease. */
 export const OBJECT = 'work';

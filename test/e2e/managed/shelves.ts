@@ -68,7 +68,7 @@ interface Kept {
 }
 
 const core = { group: '', version: 'v1', namespaced: true } as const;
-export const ConfigMap = defineResource<Kept>()({
+export const LedgerConfigMap = defineResource<Kept>()({
   ...core,
   kind: 'ConfigMap',
   plural: 'configmaps',
@@ -96,7 +96,7 @@ class Librarian {
       apply: (held: ShelfObject) => this.#keep(held, { namespace, name }, context),
       cleanup: async () => {
         await this.#client
-          .delete(ConfigMap, { namespace, name: ledgerOf(name) }, { signal })
+          .delete(LedgerConfigMap, { namespace, name: ledgerOf(name) }, { signal })
           .catch(ignoreNotFound);
         this.#tell(shelf, 'Closed', `removed ${ledgerOf(name)}`);
         return undefined;
@@ -122,7 +122,7 @@ class Librarian {
       setControllerReference(shelf, { metadata: key, data: { row } }, Shelf),
       { metadata: { ...key, name: ledgerOf(key.name) }, data: { row } },
     ])
-      await this.#client.apply(ConfigMap, kept, { signal, force: true });
+      await this.#client.apply(LedgerConfigMap, kept, { signal, force: true });
     const status = {
       books,
       conditions: setStatusCondition(shelf.status?.conditions, {
@@ -169,7 +169,7 @@ export function addShelfController(manager: ControllerManager): void {
   const librarian = new Librarian(manager.client, manager.eventRecorder(REPORTER));
   newControllerManagedBy(manager)
     .for(Shelf)
-    .owns(ConfigMap)
+    .owns(LedgerConfigMap)
     .withOptions({ maxConcurrentReconciles: 2, reconciliationTimeout: TIMEOUT_MS })
     .complete(async (request, context) => {
       const shelf = context.get(request);

@@ -4,20 +4,20 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { mutated } from './mutate.ts';
-import { nameOf, sampleOf } from './objects.ts';
+import { sampleName, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
-import { at, create, type Group, get, PATCHES, pickKind, times } from './steps.ts';
+import { createStep, type Group, getStep, objectPath, PATCHES, pickKind, times } from './steps.ts';
 
 const apply = (
   kind: SampleKind,
   body: unknown,
   query = '?fieldManager=one',
   subresource = '',
-): Step => ({
+): RequestStep => ({
   method: 'PATCH',
-  path: `${at(kind)}${subresource}${query}`,
+  path: `${objectPath(kind)}${subresource}${query}`,
   body,
   type: PATCHES.apply,
 });
@@ -25,7 +25,7 @@ const apply = (
 const bare = (kind: SampleKind, rest: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
   apiVersion: kind.apiVersion,
   kind: kind.kind,
-  metadata: { name: nameOf(kind, 'a'), ...metadata },
+  metadata: { name: sampleName(kind, 'a'), ...metadata },
   ...rest,
 });
 
@@ -70,80 +70,92 @@ const MANAGERS = [
   ...['?fieldManager=one&force=false', '?fieldManager=kubectl', '?fieldManager=%00'],
 ];
 
-function sequence(random: Random, kind: SampleKind): Step[] {
+function sequence(random: Random, kind: SampleKind): RequestStep[] {
   const sample = sampleOf(kind);
   const labels = (labels: Json): JsonObject => bare(kind, {}, { labels });
-  const merge = (body: unknown): Step => ({
+  const merge = (body: unknown): RequestStep => ({
     method: 'PATCH',
-    path: `${at(kind)}?fieldManager=other`,
+    path: `${objectPath(kind)}?fieldManager=other`,
     body,
     type: PATCHES.merge,
   });
   const [two, force] = ['?fieldManager=two', '?fieldManager=two&force=true'];
-  return random.pick<() => Step[]>([
-    () => [apply(kind, sample), apply(kind, relisted(random, sample)), get(kind)],
-    () => [apply(kind, sample), apply(kind, relisted(random, sample), two), get(kind)],
-    () => [apply(kind, sample), apply(kind, relisted(random, sample), force), get(kind)],
-    () => [create(kind), apply(kind, relisted(random, sample)), get(kind)],
-    () => [create(kind), apply(kind, sample, force), apply(kind, bare(kind), two), get(kind)],
+  return random.pick<() => RequestStep[]>([
+    () => [apply(kind, sample), apply(kind, relisted(random, sample)), getStep(kind)],
+    () => [apply(kind, sample), apply(kind, relisted(random, sample), two), getStep(kind)],
+    () => [apply(kind, sample), apply(kind, relisted(random, sample), force), getStep(kind)],
+    () => [createStep(kind), apply(kind, relisted(random, sample)), getStep(kind)],
     () => [
-      ...[apply(kind, labels({ a: '1', b: '2' })), create(kind)],
+      createStep(kind),
+      apply(kind, sample, force),
+      apply(kind, bare(kind), two),
+      getStep(kind),
+    ],
+    () => [
+      ...[apply(kind, labels({ a: '1', b: '2' })), createStep(kind)],
       ...[
         apply(kind, sample),
         apply(kind, labels({ a: '2' }), two),
         apply(kind, labels({ a: '2' }), force),
       ],
-      ...[apply(kind, labels({ b: '2' })), get(kind)],
+      ...[apply(kind, labels({ b: '2' })), getStep(kind)],
     ],
     () => [
       apply(kind, sample),
       merge({ metadata: { labels: { a: 'x' } } }),
       apply(kind, labels({ a: 'y' })),
-      get(kind),
+      getStep(kind),
     ],
-    () => [apply(kind, sample), merge(mutated(random, sample)), apply(kind, sample), get(kind)],
+    () => [apply(kind, sample), merge(mutated(random, sample)), apply(kind, sample), getStep(kind)],
     () => [
       apply(kind, sample),
       {
         method: 'PUT',
-        path: `${at(kind)}?fieldManager=other`,
+        path: `${objectPath(kind)}?fieldManager=other`,
         body: {
           ...mutated(random, sample),
-          metadata: { name: nameOf(kind, 'a'), resourceVersion: '{{0.metadata.resourceVersion}}' },
+          metadata: {
+            name: sampleName(kind, 'a'),
+            resourceVersion: '{{0.metadata.resourceVersion}}',
+          },
         },
       },
       apply(kind, sample),
-      get(kind),
+      getStep(kind),
     ],
-    () => [create(kind), apply(kind, mutated(random, sample), random.pick(MANAGERS)), get(kind)],
-    () => [apply(kind, sample, random.pick(MANAGERS)), get(kind)],
+    () => [
+      createStep(kind),
+      apply(kind, mutated(random, sample), random.pick(MANAGERS)),
+      getStep(kind),
+    ],
+    () => [apply(kind, sample, random.pick(MANAGERS)), getStep(kind)],
     () => [
       apply(kind, labels(null)),
       apply(kind, labels({})),
       apply(kind, bare(kind, {}, { finalizers: [] }), two),
     ],
     () => [
-      create(kind),
+      createStep(kind),
       apply(kind, bare(kind, {}, { finalizers: ['example.com/a', 'example.com/a'] })),
     ],
-    () => [create(kind), apply(kind, bare(kind, {}, { managedFields: [] })), get(kind)],
-    () => [create(kind), apply(kind, bare(kind, {}, { managedFields: [{ manager: 'x' }] }))],
+    () => [createStep(kind), apply(kind, bare(kind, {}, { managedFields: [] })), getStep(kind)],
+    () => [createStep(kind), apply(kind, bare(kind, {}, { managedFields: [{ manager: 'x' }] }))],
     () => [
-      create(kind),
+      createStep(kind),
       merge({ metadata: { managedFields: [{}] } }),
       apply(kind, sample),
-      get(kind),
+      getStep(kind),
     ],
-    () => [create(kind), apply(kind, bare(kind, {}, { resourceVersion: '1' }))],
+    () => [createStep(kind), apply(kind, bare(kind, {}, { resourceVersion: '1' }))],
     () => [
-      create(kind),
+      createStep(kind),
       apply(
         kind,
         bare(kind, {}, { resourceVersion: '{{0.metadata.resourceVersion}}', labels: { a: 'b' } }),
       ),
     ],
     () => [
-      create(kind),
+      createStep(kind),
       apply(kind, bare(kind, {}, { uid: 'x' })),
       apply(kind, bare(kind, {}, { uid: '{{0.metadata.uid}}' })),
     ],
@@ -155,34 +167,34 @@ function sequence(random: Random, kind: SampleKind): Step[] {
       apply(kind, bare(kind, {}, { namespace: 'other' })),
     ],
     () => [
-      create(kind),
+      createStep(kind),
       apply(
         kind,
-        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${nameOf(kind, 'a')}"\n  labels:\n    a: "1"\n    a: "2"\n`,
+        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${sampleName(kind, 'a')}"\n  labels:\n    a: "1"\n    a: "2"\n`,
       ),
     ],
     () => [
-      create(kind),
+      createStep(kind),
       apply(
         kind,
-        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${nameOf(kind, 'a')}"\n  labels: {a: yes}\n`,
+        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${sampleName(kind, 'a')}"\n  labels: {a: yes}\n`,
       ),
     ],
-    () => [create(kind), apply(kind, '')],
-    () => [create(kind), apply(kind, '---\n---\n')],
+    () => [createStep(kind), apply(kind, '')],
+    () => [createStep(kind), apply(kind, '---\n---\n')],
     () => [
-      create(kind),
+      createStep(kind),
       apply(kind, bare(kind, { unknown: 1 }), '?fieldManager=one&fieldValidation=Warn'),
     ],
     () => [
-      create(kind),
+      createStep(kind),
       apply(kind, bare(kind, { unknown: 1 }), '?fieldManager=one&fieldValidation=Ignore'),
     ],
     ...(kind.status === undefined
       ? []
       : [
           () => [
-            create(kind),
+            createStep(kind),
             apply(
               kind,
               bare(kind, { status: kind.status as JsonObject }),
@@ -196,7 +208,7 @@ function sequence(random: Random, kind: SampleKind): Step[] {
               '/status',
             ),
             apply(kind, bare(kind), '?fieldManager=s', '/status'),
-            get(kind),
+            getStep(kind),
           ],
         ]),
   ])();

@@ -5,14 +5,14 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { collectionOf, SAMPLES, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
 import {
-  at,
-  create,
+  createStep,
   type Group,
-  get,
+  getStep,
+  objectPath,
   PATCHES,
   pickKind,
   times,
@@ -259,43 +259,47 @@ export const bodies: Group = (random, count) =>
     const kind = pickKind(random, SAMPLES);
     const query = random.pick(VALIDATION);
     const other = pickKind(random, WRITTEN);
-    const make = random.pick<() => Step[]>([
-      () => [create(kind, reformatted(random, sampleOf(kind)), query)],
-      () => [create(kind, reformatted(random, sampleOf(kind)), query)],
-      () => [create(kind, reformatted(random, sampleOf(kind)), query)],
-      () => [create(kind, withTwice(random, sampleOf(kind)), query)],
-      () => [create(kind, withTwice(random, sampleOf(kind)), query)],
-      () => [create(kind, withMetadata(random, kind), query), get(kind)],
+    const make = random.pick<() => RequestStep[]>([
+      () => [createStep(kind, reformatted(random, sampleOf(kind)), query)],
+      () => [createStep(kind, reformatted(random, sampleOf(kind)), query)],
+      () => [createStep(kind, reformatted(random, sampleOf(kind)), query)],
+      () => [createStep(kind, withTwice(random, sampleOf(kind)), query)],
+      () => [createStep(kind, withTwice(random, sampleOf(kind)), query)],
+      () => [createStep(kind, withMetadata(random, kind), query), getStep(kind)],
       () => [
-        create(other),
-        { method: 'PUT', path: at(other) + query, body: withMetadata(random, other) },
+        createStep(other),
+        { method: 'PUT', path: objectPath(other) + query, body: withMetadata(random, other) },
       ],
       () => [
-        create(other),
-        { method: 'PUT', path: at(other) + query, body: withTwice(random, sampleOf(other)) },
+        createStep(other),
+        {
+          method: 'PUT',
+          path: objectPath(other) + query,
+          body: withTwice(random, sampleOf(other)),
+        },
       ],
       () => [
-        create(other),
+        createStep(other),
         {
           method: 'PATCH',
-          path: at(other) + query,
+          path: objectPath(other) + query,
           body: withTwice(random, sampleOf(other)),
           type: random.pick([PATCHES.merge, PATCHES.strategic]),
         },
       ],
       () => [
-        create(other),
+        createStep(other),
         {
           method: 'PATCH',
-          path: at(other) + query,
+          path: objectPath(other) + query,
           body: { metadata: random.pick(OURS) },
           type: random.pick([PATCHES.merge, PATCHES.strategic]),
         },
       ],
-      () => [create(kind, huge(kind), query)],
-      () => [{ ...create(kind, yamlTwice(kind), query), type: 'application/yaml' }],
+      () => [createStep(kind, huge(kind), query)],
+      () => [{ ...createStep(kind, yamlTwice(kind), query), type: 'application/yaml' }],
       () => [
-        create(
+        createStep(
           kind,
           Object.fromEntries(
             Object.keys(sampleOf(kind)).map((name) => [
@@ -307,13 +311,13 @@ export const bodies: Group = (random, count) =>
         ),
       ],
       () => [
-        create(
+        createStep(
           kind,
           { items: [sampleOf(kind)], apiVersion: kind.apiVersion, kind: `${kind.kind}List` },
           query,
         ),
       ],
-      () => [{ ...create(kind, sampleOf(other), query), path: collectionOf(kind) + query }],
+      () => [{ ...createStep(kind, sampleOf(other), query), path: collectionOf(kind) + query }],
     ]);
     return { group: 'body', steps: make() };
   });

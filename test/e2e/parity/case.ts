@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 
 /** One request. */
-export interface Step {
+export interface RequestStep {
   method: string;
   /**
    * With its query. `NS` stands for the namespace of the case, in bodies too. `NS::` begins an
@@ -27,7 +27,7 @@ export interface Step {
 export interface ParityCase {
   /** What the case is about; the counts are by group. */
   group: string;
-  steps: readonly Step[];
+  steps: readonly RequestStep[];
 }
 
 /** `{{0.metadata.uid}}`: that member of the answer to the first step. */
@@ -59,7 +59,7 @@ function memberAt(value: unknown, path: string): unknown {
 }
 
 /** The steps whose answers a step refers to. */
-export function referencesOf(step: Step): number[] {
+export function referencesOf(step: RequestStep): number[] {
   return [...JSON.stringify(step).matchAll(REFERENCE)].map(([, index]) => Number(index));
 }
 

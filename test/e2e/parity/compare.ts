@@ -1,7 +1,7 @@
 /** Tells where two transcripts of one case differ. */
 import type { Json } from '../same-answers/api.ts';
-import { normalise } from '../same-answers/normalise.ts';
-import { differences } from './differences.ts';
+import { normaliseTranscript } from '../same-answers/normalise.ts';
+import { intendedDifferences } from './differences.ts';
 import { CLOSED, type Transcript } from './exchange.ts';
 
 export interface Finding {
@@ -29,8 +29,10 @@ export function compare(real: Transcript, embedded: Transcript): Finding[] {
 }
 
 function comparable(transcript: Transcript): (Json | undefined)[] {
-  const blurred = transcript.map((entry) => differences.reduce((at, { blur }) => blur(at), entry));
-  const normal = normalise(blurred);
+  const blurred = transcript.map((entry) =>
+    intendedDifferences.reduce((at, { blur }) => blur(at), entry),
+  );
+  const normal = normaliseTranscript(blurred);
   return normal.map((entry, index) => {
     const { headers } = blurred[index] as Transcript[number];
     return headers === undefined ? entry : ({ ...(entry as object), headers } as Json);

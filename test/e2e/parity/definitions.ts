@@ -2,7 +2,7 @@
 
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
-import type { ParityCase, Step } from './case.ts';
+import type { ParityCase, RequestStep } from './case.ts';
 import { mutated } from './mutate.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -252,7 +252,7 @@ function somewhat(random: Random): { properties: JsonObject; spec: JsonObject } 
   return { properties, spec };
 }
 
-const defined: (definition: JsonObject) => Step[] = (body) => [
+const defined: (definition: JsonObject) => RequestStep[] = (body) => [
   { method: 'POST', path: CRDS, body },
   { method: 'GET', path: BARS, until: 200 },
 ];
@@ -265,7 +265,7 @@ export function definitionCases(random: Random, count: number): ParityCase[] {
 }
 
 /** A definition with one place changed. */
-function refused(random: Random): Step[] {
+function refused(random: Random): RequestStep[] {
   const { properties } = somewhat(random);
   const versions = random.pick<JsonObject>([
     {},
@@ -288,7 +288,7 @@ function refused(random: Random): Step[] {
 }
 
 /** Several objects under one definition, each with one place changed. */
-function objects(random: Random): Step[] {
+function objects(random: Random): RequestStep[] {
   const { properties, spec } = somewhat(random);
   const object = (name: string, of: JsonObject): JsonObject => ({
     apiVersion: 'NS.example.com/v1',
@@ -323,7 +323,7 @@ function objects(random: Random): Step[] {
 }
 
 /** A definition that changes while objects exist. */
-function changes(random: Random): Step[] {
+function changes(random: Random): RequestStep[] {
   const { properties, spec } = somewhat(random);
   const deprecated: JsonObject = random.chance(0.3) ? { deprecated: true } : {};
   const steps = defined(definition(properties, { version: deprecated }));
@@ -340,7 +340,7 @@ function changes(random: Random): Step[] {
   });
   const crd = `${CRDS}/bars.NS.example.com`;
   steps.push(
-    random.pick<Step>([
+    random.pick<RequestStep>([
       {
         method: 'PATCH',
         path: crd,

@@ -1,9 +1,9 @@
 /** Cases of deletions. */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { sampleOf } from './objects.ts';
-import { at, create, type Group, get, PATCHES, pickKind, times } from './steps.ts';
+import { createStep, type Group, getStep, objectPath, PATCHES, pickKind, times } from './steps.ts';
 
 const DELETE_QUERIES = [
   '',
@@ -51,21 +51,21 @@ export const deletes: Group = (random, count) =>
       ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
       : {};
     const body = { ...sample, metadata: { ...(sample.metadata as JsonObject), ...finalizers } };
-    const remove: Step = {
+    const remove: RequestStep = {
       method: 'DELETE',
-      path: at(kind) + random.pick(DELETE_QUERIES),
+      path: objectPath(kind) + random.pick(DELETE_QUERIES),
       body: random.pick(DELETE_BODIES),
     };
-    const steps: Step[] = [create(kind, body), remove, get(kind)];
-    if (random.chance(0.4)) steps.push({ method: 'DELETE', path: at(kind) });
+    const steps: RequestStep[] = [createStep(kind, body), remove, getStep(kind)];
+    if (random.chance(0.4)) steps.push({ method: 'DELETE', path: objectPath(kind) });
     if (random.chance(0.4)) {
       steps.push({
         method: 'PATCH',
-        path: at(kind),
+        path: objectPath(kind),
         body: { metadata: { finalizers: null } },
         type: PATCHES.merge,
       });
-      steps.push(get(kind));
+      steps.push(getStep(kind));
     }
     return { group: 'delete', steps };
   });
@@ -73,11 +73,11 @@ export const deletes: Group = (random, count) =>
 const PODS = '/api/v1/namespaces/NS/pods';
 
 /** Pods that have time to end, and what can be done to them meanwhile. */
-function gracefully(random: Random): Step[] {
+function gracefully(random: Random): RequestStep[] {
   const finalizers = random.chance(0.3)
     ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
     : {};
-  const pod: Step = {
+  const pod: RequestStep = {
     method: 'POST',
     path: PODS,
     body: {
@@ -92,26 +92,26 @@ function gracefully(random: Random): Step[] {
       },
     },
   };
-  const remove = (): Step => ({
+  const remove = (): RequestStep => ({
     method: 'DELETE',
     path: `${PODS}/a${random.pick(GRACE_QUERIES)}`,
     body: random.pick(GRACE_BODIES),
   });
-  const evict: Step = {
+  const evict: RequestStep = {
     method: 'POST',
     path: `${PODS}/a/eviction`,
     body: { metadata: { name: 'a' }, deleteOptions: random.pick(EVICTION_OPTIONS) },
   };
-  const patch = (path: string, body: unknown): Step => ({
+  const patch = (path: string, body: unknown): RequestStep => ({
     method: 'PATCH',
     path,
     body,
     type: PATCHES.merge,
   });
-  const get: Step = { method: 'GET', path: `${PODS}/a` };
+  const get: RequestStep = { method: 'GET', path: `${PODS}/a` };
   const binding = { metadata: { name: 'a' }, target: { name: 'n' } };
-  const between = (): Step[] =>
-    random.pick<Step[]>([
+  const between = (): RequestStep[] =>
+    random.pick<RequestStep[]>([
       [],
       [],
       [get],
@@ -125,12 +125,12 @@ function gracefully(random: Random): Step[] {
       [{ ...pod, body: { ...(pod.body as JsonObject) } }],
       [evict],
     ]);
-  const watch: Step = {
+  const watch: RequestStep = {
     method: 'GET',
     path: `${PODS}?watch=true&timeoutSeconds=2&resourceVersion={{0.metadata.resourceVersion}}`,
     watch: true,
   };
-  const first = random.pick<Step[]>([
+  const first = random.pick<RequestStep[]>([
     [remove()],
     [remove()],
     [remove()],
@@ -153,7 +153,7 @@ const NAMESPACES = '/api/v1/namespaces';
 const OWN = `${NAMESPACES}/NS-b`;
 
 /** A Namespace from its creation to its end, and what it takes meanwhile. */
-function namespaceEnds(random: Random): Step[] {
+function namespaceEnds(random: Random): RequestStep[] {
   const finalizers = random.chance(0.3)
     ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
     : {};
@@ -161,25 +161,29 @@ function namespaceEnds(random: Random): Step[] {
     ...[{}, {}, {}, { finalizers: [] }, { finalizers: ['example.com/y'] }],
     ...[{ finalizers: ['example.com/y', 'kubernetes'] }, { finalizers: ['bad'] }],
   ]);
-  const made: Step = {
+  const made: RequestStep = {
     method: 'POST',
     path: NAMESPACES,
     body: { metadata: { name: 'NS-b', labels: { a: 'b' }, ...finalizers }, spec },
   };
-  const get: Step = { method: 'GET', path: OWN };
-  const remove = (): Step => ({
+  const get: RequestStep = { method: 'GET', path: OWN };
+  const remove = (): RequestStep => ({
     method: 'DELETE',
     path: OWN + random.pick(NAMESPACE_QUERIES),
     body: random.pick(NAMESPACE_BODIES),
   });
-  const post = (path: string, body: unknown): Step => ({ method: 'POST', path: OWN + path, body });
-  const patch = (body: unknown, path = ''): Step => ({
+  const post = (path: string, body: unknown): RequestStep => ({
+    method: 'POST',
+    path: OWN + path,
+    body,
+  });
+  const patch = (body: unknown, path = ''): RequestStep => ({
     method: 'PATCH',
     path: OWN + path,
     body,
     type: random.pick([PATCHES.merge, PATCHES.strategic]),
   });
-  const finalize = (names: string[] | undefined, more: JsonObject = {}): Step => ({
+  const finalize = (names: string[] | undefined, more: JsonObject = {}): RequestStep => ({
     method: 'PUT',
     path: `${OWN}/finalize`,
     body: {
@@ -187,8 +191,8 @@ function namespaceEnds(random: Random): Step[] {
       spec: names === undefined ? {} : { finalizers: names },
     },
   });
-  const between = (): Step =>
-    random.pick<Step>([
+  const between = (): RequestStep =>
+    random.pick<RequestStep>([
       get,
       post('/configmaps', { metadata: { name: 'b' } }),
       post('/configmaps?dryRun=All', { metadata: { name: 'b' } }),
@@ -228,7 +232,7 @@ function namespaceEnds(random: Random): Step[] {
     const name = random.pick(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
     const path = `${NAMESPACES}/${name}`;
     const isFor = name === 'kube-node-lease' ? '?dryRun=All' : random.pick(NAMESPACE_QUERIES);
-    return random.pick<Step[]>([
+    return random.pick<RequestStep[]>([
       [{ method: 'GET', path }],
       [
         { method: 'DELETE', path: path + isFor },

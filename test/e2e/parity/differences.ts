@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { Transcript } from './exchange.ts';
 
-export interface Difference {
+export interface IntendedDifference {
   what: string;
   why: string;
   /** Changes an entry of either transcript, before they are compared. */
@@ -74,7 +74,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** What a server makes of a generateName that is no name: in the names of errors alone. */
 const MADE_UP = /^(.*[^a-z0-9])[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
-export const differences: readonly Difference[] = [
+export const intendedDifferences: readonly IntendedDifference[] = [
   {
     what: 'the status of FlowSchemas',
     why: "A kube-apiserver's priority and fairness writes it; the real server runs without.",

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parse as parseYaml } from 'yaml';
 import type { Entry, Json } from '../same-answers/api.ts';
-import { filledIn, type ParityCase, type Step } from './case.ts';
+import { filledIn, type ParityCase, type RequestStep } from './case.ts';
 
 const ANSWER_MS = 20_000;
 const UNTIL_MS = 5000;
@@ -68,7 +68,7 @@ export class Target {
   }
 
   /** One request, without a case around it. */
-  async send(step: Step): Promise<Transcript[number]> {
+  async send(step: RequestStep): Promise<Transcript[number]> {
     const answer = await this.#open(step);
     return entryOf(step, answer, await textOf(answer));
   }
@@ -81,14 +81,14 @@ export class Target {
    * For version 0, and for one that need not be exact, a real server answers from a cache that may
    * not have the last write yet. A list for no version waits until it has.
    */
-  async #freshen({ method, path }: Step): Promise<void> {
+  async #freshen({ method, path }: RequestStep): Promise<void> {
     const [collection, query] = path.split('?');
     if (method !== 'GET' || !/(^|&)resourceVersion=[^&]/.test(query ?? '')) return;
     await this.send({ method, path: `${collection?.replace('/watch/', '/')}?limit=1` });
   }
 
   /** Asks again until the status is the one that is waited for, or the time is over. */
-  async #untilAnswered(step: Step): Promise<Transcript[number]> {
+  async #untilAnswered(step: RequestStep): Promise<Transcript[number]> {
     for (const start = Date.now(); ; await wait(PAUSE_MS)) {
       const entry = await this.send(step);
       const { until } = step;
@@ -98,7 +98,7 @@ export class Target {
   }
 
   /** Resolves when the server has answered; `ended` when the stream has been read to its end. */
-  async #stream(step: Step, entry: Transcript[number]): Promise<{ ended: Promise<void> }> {
+  async #stream(step: RequestStep, entry: Transcript[number]): Promise<{ ended: Promise<void> }> {
     const answer = await this.#open(step);
     // A real server has no cache of Events: it lists them after it has begun to answer.
     if (/\/events\?/.test(step.path))
@@ -117,7 +117,7 @@ export class Target {
     return { ended: read() };
   }
 
-  #open({ method, path, body, type, accept, headers }: Step): Promise<IncomingMessage> {
+  #open({ method, path, body, type, accept, headers }: RequestStep): Promise<IncomingMessage> {
     const request = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
     const text =
       body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
@@ -150,7 +150,7 @@ export class Target {
   }
 }
 
-function filled(step: Step, namespace: string, answers: readonly unknown[]): Step {
+function filled(step: RequestStep, namespace: string, answers: readonly unknown[]): RequestStep {
   const fill = (text: string): string => filledIn(text, namespace, answers);
   const { body, headers } = step;
   return {
@@ -166,7 +166,7 @@ function filled(step: Step, namespace: string, answers: readonly unknown[]): Ste
 /** Headers that clients act on; of the others each server has its own. */
 const HEADERS = ['retry-after', 'allow', 'location', 'content-disposition'];
 
-function entryOf(step: Step, answer: IncomingMessage, text: string): Transcript[number] {
+function entryOf(step: RequestStep, answer: IncomingMessage, text: string): Transcript[number] {
   const { warning } = answer.headers;
   const headers = Object.fromEntries(
     HEADERS.flatMap((name) => {

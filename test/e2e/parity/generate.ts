@@ -4,23 +4,23 @@ import { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import { applying } from './applying.ts';
 import { bodies } from './bodies.ts';
-import type { ParityCase, Step } from './case.ts';
+import type { ParityCase, RequestStep } from './case.ts';
 import { definitionCases } from './definitions.ts';
 import { DELETE_BODIES, deletes } from './deletions.ts';
 import { mutated } from './mutate.ts';
-import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import { collectionOf, SAMPLES, sampleName, sampleOf } from './objects.ts';
 import { pages, selections } from './pages.ts';
 import { podSubresources, scales, statuses } from './parts.ts';
 import { rbacCases } from './rbac.ts';
-import { lists, negotiation, watches } from './reads.ts';
+import { listCases, negotiationCases, watchCases } from './reads.ts';
 import type { SampleKind } from './sample-kind.ts';
 import { owners, redefinitions } from './sequences.ts';
 import {
-  at,
-  create,
+  createStep,
   type Group,
-  get,
+  getStep,
   LISTED,
+  objectPath,
   PATCHES,
   pickKind,
   times,
@@ -34,8 +34,9 @@ import { verbCases } from './verbs.ts';
 const creates: Group = (random, count) =>
   times(count, (index) => {
     const kind = SAMPLES[index % SAMPLES.length] as SampleKind;
-    if (index < SAMPLES.length) return { group: 'create', steps: [create(kind), get(kind)] };
-    return { group: 'create', steps: [create(kind, ...oddBody(random, kind))] };
+    if (index < SAMPLES.length)
+      return { group: 'create', steps: [createStep(kind), getStep(kind)] };
+    return { group: 'create', steps: [createStep(kind, ...oddBody(random, kind))] };
   });
 
 function oddBody(random: Random, kind: SampleKind): [body: unknown, query: string] {
@@ -76,7 +77,11 @@ function oddBody(random: Random, kind: SampleKind): [body: unknown, query: strin
     () => '{}',
     () => '"text"',
     () => `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] })}`,
-    () => ({ apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name: nameOf(kind, 'a') } }),
+    () => ({
+      apiVersion: kind.apiVersion,
+      kind: kind.kind,
+      metadata: { name: sampleName(kind, 'a') },
+    }),
   ];
   return [random.pick(bodies)(), query];
 }
@@ -141,14 +146,14 @@ const values: Group = (random, count) =>
     const kind = pickKind(random, SAMPLES);
     let body = mutated(random, sampleOf(kind));
     if (random.chance(0.25)) body = mutated(random, body);
-    return { group: 'values', steps: [create(kind, body, random.pick(VALIDATION))] };
+    return { group: 'values', steps: [createStep(kind, body, random.pick(VALIDATION))] };
   });
 
 /** A valid object, and then one place changed by PUT. */
 const updates: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random);
-    const first = create(kind);
+    const first = createStep(kind);
     const body = mutated(random, sampleOf(kind));
     const metadata = { ...(body.metadata as JsonObject | undefined) };
     if (random.chance(0.7)) metadata.resourceVersion = '{{0.metadata.resourceVersion}}';
@@ -164,8 +169,8 @@ const updates: Group = (random, count) =>
       group: 'update',
       steps: [
         first,
-        { method: 'PUT', path: at(kind) + query, body: { ...whole, metadata } },
-        get(kind),
+        { method: 'PUT', path: objectPath(kind) + query, body: { ...whole, metadata } },
+        getStep(kind),
       ],
     };
   });
@@ -178,7 +183,10 @@ const patches: Group = (random, count) =>
     const body = type === 'json' ? jsonPatch(random, kind) : mergePatch(random, kind, type);
     return {
       group: 'patch',
-      steps: [create(kind), { method: 'PATCH', path: at(kind) + query, body, type: PATCHES[type] }],
+      steps: [
+        createStep(kind),
+        { method: 'PATCH', path: objectPath(kind) + query, body, type: PATCHES[type] },
+      ],
     };
   });
 
@@ -210,7 +218,7 @@ function mergePatch(random: Random, kind: SampleKind, type: 'merge' | 'strategic
     () => ({ unknown: { a: 1 } }),
     ...(type === 'strategic'
       ? [
-          () => ({ metadata: { $patch: 'replace', name: nameOf(kind, 'a') } }),
+          () => ({ metadata: { $patch: 'replace', name: sampleName(kind, 'a') } }),
           () => ({ metadata: { labels: { $patch: 'delete' } } }),
           () => ({ metadata: { labels: { $patch: 'nothing' } } }),
           () => ({ metadata: { '$setElementOrder/finalizers': ['a'] } }),
@@ -267,15 +275,15 @@ function jsonPatch(random: Random, kind: SampleKind): unknown {
 const applies: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random);
-    const apply = (manager: string, body: JsonObject, more = ''): Step => ({
+    const apply = (manager: string, body: JsonObject, more = ''): RequestStep => ({
       method: 'PATCH',
-      path: `${at(kind)}?fieldManager=${manager}${more}`,
+      path: `${objectPath(kind)}?fieldManager=${manager}${more}`,
       body,
       type: PATCHES.apply,
     });
     const sample = sampleOf(kind);
-    const steps: Step[] = [];
-    if (random.chance(0.4)) steps.push(create(kind));
+    const steps: RequestStep[] = [];
+    if (random.chance(0.4)) steps.push(createStep(kind));
     else steps.push(apply('one', random.chance(0.7) ? sample : mutated(random, sample)));
     const rounds = 1 + random.int(3);
     for (let round = 0; round < rounds; round++) {
@@ -283,9 +291,9 @@ const applies: Group = (random, count) =>
       const more = random.pick(['', '', '&force=true', '&dryRun=All', '&fieldValidation=Strict']);
       steps.push(apply(random.pick(['one', 'two']), body, more));
     }
-    if (random.chance(0.1)) steps.push({ ...apply('', sample), path: at(kind) });
+    if (random.chance(0.1)) steps.push({ ...apply('', sample), path: objectPath(kind) });
     if (random.chance(0.1)) steps.push({ ...apply('x', sample), body: 'a: [' });
-    steps.push(get(kind));
+    steps.push(getStep(kind));
     return { group: 'apply', steps };
   });
 
@@ -318,7 +326,7 @@ const reviews: Group = (random, count) =>
       kind,
       ...(Object.keys(spec).length === 0 && kind === 'SelfSubjectReview' ? {} : { spec }),
     });
-    const step = random.pick<Step>([
+    const step = random.pick<RequestStep>([
       {
         method: 'POST',
         path: `${auth}/subjectaccessreviews`,
@@ -472,7 +480,7 @@ const paths: Group = (random, count) =>
     const method = index < PATHS.length ? 'GET' : random.pick(METHODS);
     const body = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? undefined : {};
     const type = method === 'PATCH' ? random.pick(Object.values(PATCHES)) : undefined;
-    const step: Step = { method, path };
+    const step: RequestStep = { method, path };
     if (body !== undefined) step.body = body;
     if (type !== undefined) step.type = type;
     return { group: 'path', steps: [step] };
@@ -482,9 +490,12 @@ const collections: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
     const finalizers: JsonObject = random.chance(0.3) ? { finalizers: ['example.com/x'] } : {};
-    const made = (name: string, more: JsonObject): Step => {
+    const made = (name: string, more: JsonObject): RequestStep => {
       const sample = sampleOf(kind, name);
-      return create(kind, { ...sample, metadata: { ...(sample.metadata as JsonObject), ...more } });
+      return createStep(kind, {
+        ...sample,
+        metadata: { ...(sample.metadata as JsonObject), ...more },
+      });
     };
     const query = random.pick([
       '',
@@ -516,9 +527,9 @@ const GROUPS: Record<string, { part: number; group: Group }> = {
   apply: { part: 100, group: applies },
   delete: { part: 100, group: deletes },
   collection: { part: 30, group: collections },
-  list: { part: 90, group: lists },
-  watch: { part: 60, group: watches },
-  negotiation: { part: 60, group: negotiation },
+  list: { part: 90, group: listCases },
+  watch: { part: 60, group: watchCases },
+  negotiation: { part: 60, group: negotiationCases },
   status: { part: 80, group: statuses },
   scale: { part: 30, group: scales },
   subresource: {

@@ -15,11 +15,18 @@ import { ControlPlane, TOKEN } from '../../helpers/control-plane/control-plane.t
 import { lineOf, type ParityCase } from './case.ts';
 import { compare, type Finding } from './compare.ts';
 import { type ResourceList, unasked } from './coverage.ts';
-import { differences } from './differences.ts';
+import { intendedDifferences } from './differences.ts';
 import { Target } from './exchange.ts';
 import { generate, groupNames, wholeCount } from './generate.ts';
-import { known } from './known.ts';
-import { idOf, isGood, jsonReport, judge, type Outcome, type Verdict } from './outcome.ts';
+import { knownDifferences } from './known.ts';
+import {
+  type CaseOutcome,
+  idOf,
+  isGood,
+  judgeCases,
+  parityReport,
+  type Verdict,
+} from './outcome.ts';
 import { type SeedCounts, writePage } from './page.ts';
 import { shrink } from './shrink.ts';
 
@@ -103,7 +110,7 @@ async function startPair(rbac: boolean): Promise<Pair> {
 /** What came of one seed. */
 interface Run {
   seed: number;
-  outcomes: Outcome[];
+  outcomes: CaseOutcome[];
   verdict: Verdict;
   problems: string[];
 }
@@ -139,7 +146,7 @@ async function run(seed: number): Promise<Run> {
           (what) => `no case asks about ${what}`,
         )
       : [];
-    const outcomes: Outcome[] = [];
+    const outcomes: CaseOutcome[] = [];
     const waiting = [...cases];
     const judged = (parityCase: ParityCase): Promise<Finding[]> =>
       findingsOf(parityCase).catch((error: Error) => [
@@ -151,7 +158,7 @@ async function run(seed: number): Promise<Run> {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     await again(outcomes, judged);
-    const verdict = judge(outcomes, known, groupNames);
+    const verdict = judgeCases(outcomes, knownDifferences, groupNames);
     await tell(verdict, problems, findingsOf);
     const passed = outcomes.length - verdict.failed.length - verdict.known.length;
     const failures = verdict.failed.length + verdict.mended.length + problems.length;
@@ -171,7 +178,7 @@ async function run(seed: number): Promise<Run> {
  * first, and warn of it. The embedded server has no cache: it answers alike each time.
  */
 async function again(
-  outcomes: Outcome[],
+  outcomes: CaseOutcome[],
   judged: (parityCase: ParityCase) => Promise<Finding[]>,
 ): Promise<void> {
   for (const [at, { parityCase, findings }] of outcomes.entries()) {
@@ -223,11 +230,11 @@ async function tell(
     console.log(
       `${group.padEnd(14)}${String(cases).padStart(7)}${String(requests).padStart(10)}${String(same).padStart(7)}`,
     );
-  console.log(`\ndiffers on purpose: ${differences.map(({ what }) => what).join('; ')}`);
+  console.log(`\ndiffers on purpose: ${intendedDifferences.map(({ what }) => what).join('; ')}`);
 }
 
 /** What differs, with how many cases it is in and the first of them. */
-function summary(failed: readonly Outcome[]): void {
+function summary(failed: readonly CaseOutcome[]): void {
   const rows = new Map<string, { count: number; line: string }>();
   for (const { parityCase, findings } of failed) {
     for (const { path, real, embedded, request } of findings.slice(0, 3)) {
@@ -247,15 +254,15 @@ function summary(failed: readonly Outcome[]): void {
 if (options.report !== undefined) rmSync(options.report, { force: true });
 const runs: Run[] = [];
 for (const seed of seeds) runs.push(await run(seed));
-const whole = judge(
+const whole = judgeCases(
   runs.flatMap(({ outcomes }) => outcomes),
-  known,
+  knownDifferences,
   groupNames,
 );
 const problems = [...new Set(runs.flatMap((each) => each.problems))];
 if (options.report !== undefined) {
   const outcomes = runs.flatMap((each) => each.outcomes);
-  writeFileSync(options.report, `${JSON.stringify(jsonReport(outcomes, whole, problems))}\n`);
+  writeFileSync(options.report, `${JSON.stringify(parityReport(outcomes, whole, problems))}\n`);
 }
 if (options['write-page'])
   writePage(runs.map(({ seed, verdict }): SeedCounts => ({ seed, groups: verdict.groups })));

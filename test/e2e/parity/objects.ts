@@ -415,7 +415,7 @@ export function collectionOf({ apiVersion, plural, namespaced }: SampleKind): st
 }
 
 /** Names of cluster-scoped objects have the namespace in them, as cases run side by side. */
-export function nameOf(kind: SampleKind, name: string): string {
+export function sampleName(kind: SampleKind, name: string): string {
   if (kind.plural === 'csidrivers' || kind.plural === 'csinodes') return `NS-${name}.example.com`;
   if (kind.plural === 'apiservices') return 'v1.NS.example.com';
   if (kind.plural === 'customresourcedefinitions') return 'things.NS.example.com';
@@ -429,7 +429,7 @@ export function sampleOf(kind: SampleKind, name = 'a'): JsonObject {
   return {
     apiVersion: kind.apiVersion,
     kind: kind.kind,
-    metadata: { name: nameOf(kind, name), ...(metadata as JsonObject | undefined) },
+    metadata: { name: sampleName(kind, name), ...(metadata as JsonObject | undefined) },
     ...rest,
   };
 }

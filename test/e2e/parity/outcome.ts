@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { lineOf, type ParityCase } from './case.ts';
 import type { Finding } from './compare.ts';
-import type { Known } from './known.ts';
+import type { KnownDifference } from './known.ts';
 
-export interface Outcome {
+export interface CaseOutcome {
   parityCase: ParityCase;
   findings: readonly Finding[];
 }
@@ -26,21 +26,21 @@ export interface GroupCounts {
 export interface Verdict {
   groups: GroupCounts[];
   /** Cases that differ and are not known to. */
-  failed: Outcome[];
+  failed: CaseOutcome[];
   /** Cases that are known to differ, and do. */
-  known: Outcome[];
+  known: CaseOutcome[];
   /** Ids of cases that are known to differ, and agree: they have to leave the list. */
   mended: string[];
 }
 
-export function judge(
-  outcomes: readonly Outcome[],
-  list: readonly Known[],
+export function judgeCases(
+  outcomes: readonly CaseOutcome[],
+  list: readonly KnownDifference[],
   order: readonly string[],
 ): Verdict {
   const ids = new Set(list.flatMap(({ cases }) => cases));
   const differ = outcomes.filter(({ findings }) => findings.length > 0);
-  const isKnown = ({ parityCase }: Outcome): boolean => ids.has(idOf(parityCase));
+  const isKnown = ({ parityCase }: CaseOutcome): boolean => ids.has(idOf(parityCase));
   return {
     groups: order.flatMap((group) => {
       const of = outcomes.filter(({ parityCase }) => parityCase.group === group);
@@ -62,8 +62,8 @@ export const isGood = ({ failed, mended }: Verdict, problems: readonly string[])
   failed.length === 0 && mended.length === 0 && problems.length === 0;
 
 /** The shape of the test runner's JSON report; a case that is known to differ counts as skipped. */
-export function jsonReport(
-  outcomes: readonly Outcome[],
+export function parityReport(
+  outcomes: readonly CaseOutcome[],
   verdict: Verdict,
   problems: readonly string[],
 ): object {
@@ -71,7 +71,7 @@ export function jsonReport(
     ...verdict.failed.map(({ parityCase }) => idOf(parityCase)),
     ...verdict.mended,
   ]);
-  const statusOf = ({ parityCase, findings }: Outcome): string => {
+  const statusOf = ({ parityCase, findings }: CaseOutcome): string => {
     if (failed.has(idOf(parityCase))) return 'failed';
     return findings.length > 0 ? 'skipped' : 'passed';
   };

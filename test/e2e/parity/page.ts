@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { differences } from './differences.ts';
+import { intendedDifferences } from './differences.ts';
 import type { GroupCounts } from './outcome.ts';
 
 export const PAGE = fileURLToPath(new URL('../../../docs/embedded-server.md', import.meta.url));
@@ -23,7 +23,7 @@ export const withDifferences = (page: string): string =>
   replaced(
     page,
     'differences',
-    differences.map(({ what, why }) => `- **${capital(what)}.** ${why}`).join('\n'),
+    intendedDifferences.map(({ what, why }) => `- **${capital(what)}.** ${why}`).join('\n'),
   );
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -4,10 +4,10 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { collectionOf, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
-import { at, create, type Group, LISTED, PATCHES, pickKind, times } from './steps.ts';
+import { createStep, type Group, LISTED, objectPath, PATCHES, pickKind, times } from './steps.ts';
 
 const FIELDS = [
   ...['metadata.name', 'metadata.namespace', 'spec.nodeName', 'spec.restartPolicy', 'status.phase'],
@@ -81,10 +81,10 @@ const written = (parameters: ReadonlyMap<string, string>): string =>
     .map(([name, value]) => `${name}=${value.startsWith('{{') ? value : encodeURIComponent(value)}`)
     .join('&');
 
-const made = (kind: SampleKind, name: string, app: string): Step => {
+const made = (kind: SampleKind, name: string, app: string): RequestStep => {
   const sample = sampleOf(kind, name);
   const metadata = { ...(sample.metadata as JsonObject), labels: { app } };
-  return create(kind, { ...sample, metadata });
+  return createStep(kind, { ...sample, metadata });
 };
 
 /** Three objects, a list, and its next pages, between which something may have changed. */
@@ -92,20 +92,20 @@ export const pages: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
     const query = listQuery(random);
-    const next = (step: number, more = ''): Step => ({
+    const next = (step: number, more = ''): RequestStep => ({
       method: 'GET',
       path: `${collectionOf(kind)}?limit=1&continue={{${step}.metadata.continue}}${more}`,
     });
-    const change: Step = random.pick<Step>([
+    const change: RequestStep = random.pick<RequestStep>([
       made(kind, 'd', 'x'),
-      { method: 'DELETE', path: `${at(kind, 'b')}?gracePeriodSeconds=0` },
+      { method: 'DELETE', path: `${objectPath(kind, 'b')}?gracePeriodSeconds=0` },
       {
         method: 'PATCH',
-        path: at(kind, 'c'),
+        path: objectPath(kind, 'c'),
         body: { metadata: { labels: { app: 'z' } } },
         type: PATCHES.merge,
       },
-      { method: 'GET', path: at(kind, 'a') },
+      { method: 'GET', path: objectPath(kind, 'a') },
     ]);
     return {
       group: 'page',
@@ -154,9 +154,9 @@ function watchQuery(random: Random): string {
 export const selections: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
-    const label = (name: string, app: string | null): Step => ({
+    const label = (name: string, app: string | null): RequestStep => ({
       method: 'PATCH',
-      path: at(kind, name),
+      path: objectPath(kind, name),
       body: { metadata: { labels: { app } } },
       type: PATCHES.merge,
     });
@@ -166,7 +166,7 @@ export const selections: Group = (random, count) =>
         ...[made(kind, 'a', 'x'), made(kind, 'b', 'y'), label('b', 'x')],
         { method: 'GET', path: `${collectionOf(kind)}?${watchQuery(random)}`, watch: true },
         ...[label('a', 'y'), label('a', 'x'), label('b', null), made(kind, 'c', 'x')],
-        { method: 'DELETE', path: `${at(kind, 'b')}?gracePeriodSeconds=0` },
+        { method: 'DELETE', path: `${objectPath(kind, 'b')}?gracePeriodSeconds=0` },
       ],
     };
   });

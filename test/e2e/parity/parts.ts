@@ -1,11 +1,11 @@
 /** Cases of `/status` and `/scale`, and of single writes to the subresources of Pods. */
 
 import type { JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { mutated } from './mutate.ts';
-import { nameOf, SAMPLES, sampleOf } from './objects.ts';
+import { SAMPLES, sampleName, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
-import { at, create, type Group, get, PATCHES, pickKind, times } from './steps.ts';
+import { createStep, type Group, getStep, objectPath, PATCHES, pickKind, times } from './steps.ts';
 
 const WITH_STATUS = SAMPLES.filter(({ status }) => status !== undefined);
 const WITH_SCALE = SAMPLES.filter(({ scale }) => scale);
@@ -14,13 +14,13 @@ export const statuses: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, WITH_STATUS);
     const status = kind.status as JsonObject;
-    const path = `${at(kind)}/status`;
+    const path = `${objectPath(kind)}/status`;
     const whole = (body: JsonObject): JsonObject => ({
       ...sampleOf(kind),
-      metadata: { name: nameOf(kind, 'a'), resourceVersion: '{{0.metadata.resourceVersion}}' },
+      metadata: { name: sampleName(kind, 'a'), resourceVersion: '{{0.metadata.resourceVersion}}' },
       status: body,
     });
-    const write: Step = random.pick<Step>([
+    const write: RequestStep = random.pick<RequestStep>([
       { method: 'PUT', path, body: whole(status) },
       { method: 'PUT', path, body: whole(mutated(random, { status }).status as JsonObject) },
       { method: 'PATCH', path, body: { status }, type: PATCHES.merge },
@@ -39,7 +39,7 @@ export const statuses: Group = (random, count) =>
         body: {
           apiVersion: kind.apiVersion,
           kind: kind.kind,
-          metadata: { name: nameOf(kind, 'a') },
+          metadata: { name: sampleName(kind, 'a') },
           status,
         },
       },
@@ -47,21 +47,21 @@ export const statuses: Group = (random, count) =>
       { method: 'DELETE', path },
       { method: 'GET', path },
     ]);
-    return { group: 'status', steps: [create(kind), write, get(kind)] };
+    return { group: 'status', steps: [createStep(kind), write, getStep(kind)] };
   });
 
 export const scales: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, WITH_SCALE);
-    const path = `${at(kind)}/scale`;
+    const path = `${objectPath(kind)}/scale`;
     const scale = (spec: unknown, metadata: JsonObject = {}): JsonObject => ({
       apiVersion: 'autoscaling/v1',
       kind: 'Scale',
-      metadata: { name: nameOf(kind, 'a'), namespace: 'NS', ...metadata },
+      metadata: { name: sampleName(kind, 'a'), namespace: 'NS', ...metadata },
       spec: spec as JsonObject,
     });
     const replicas = random.pick<unknown>([0, 1, 7, -1, 'x', null, 1.5]);
-    const write: Step = random.pick<Step>([
+    const write: RequestStep = random.pick<RequestStep>([
       { method: 'GET', path },
       { method: 'PUT', path, body: scale({ replicas }) },
       { method: 'PUT', path, body: scale({ replicas }, { resourceVersion: '1' }) },
@@ -82,7 +82,7 @@ export const scales: Group = (random, count) =>
       },
       { method: 'DELETE', path },
     ]);
-    return { group: 'scale', steps: [create(kind), write, get(kind)] };
+    return { group: 'scale', steps: [createStep(kind), write, getStep(kind)] };
   });
 
 const POD = SAMPLES.find(({ kind }) => kind === 'Pod') as SampleKind;
@@ -96,7 +96,7 @@ export const podSubresources: Group = (random, count) =>
       spec: { containers: [{ name: 'web', image: 'i', resources: { requests: { cpu: '1' } } }] },
     };
     const labelled = { ...bare, metadata: { name: 'a', labels: { app: 'web' } } };
-    const path = at(POD);
+    const path = objectPath(POD);
     const eviction = (more: JsonObject = {}): JsonObject => ({
       apiVersion: 'policy/v1',
       kind: 'Eviction',
@@ -111,15 +111,15 @@ export const podSubresources: Group = (random, count) =>
       ...more,
     });
     const debug = { name: 'debug', image: 'busybox' };
-    const token = (more: JsonObject): Step => ({
+    const token = (more: JsonObject): RequestStep => ({
       method: 'POST',
-      path: `${at(ACCOUNT)}/token`,
+      path: `${objectPath(ACCOUNT)}/token`,
       body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', ...more },
     });
-    const steps = random.pick<Step[]>([
-      [create(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: eviction() }],
+    const steps = random.pick<RequestStep[]>([
+      [createStep(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: eviction() }],
       [
-        create(POD, labelled),
+        createStep(POD, labelled),
         {
           method: 'POST',
           path: `${path}/eviction`,
@@ -127,33 +127,36 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, labelled),
-        create(PDB),
+        createStep(POD, labelled),
+        createStep(PDB),
         { method: 'POST', path: `${path}/eviction`, body: eviction() },
       ],
       [
-        create(POD, labelled),
+        createStep(POD, labelled),
         { method: 'POST', path: `${path}/eviction`, body: eviction({ metadata: { name: 'b' } }) },
       ],
-      [create(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: {} }],
+      [createStep(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: {} }],
       [{ method: 'POST', path: `${path}/eviction`, body: eviction() }],
-      [create(POD, bare), { method: 'POST', path: `${path}/binding`, body: binding() }],
+      [createStep(POD, bare), { method: 'POST', path: `${path}/binding`, body: binding() }],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         { method: 'POST', path: `${path}/binding`, body: binding({ target: { name: '' } }) },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'POST',
           path: `${path}/binding`,
           body: binding({ target: { kind: 'Pod', name: 'n' } }),
         },
       ],
-      [create(POD), { method: 'POST', path: '/api/v1/namespaces/NS/bindings', body: binding() }],
-      [create(POD, bare), { method: 'GET', path: `${path}/ephemeralcontainers` }],
       [
-        create(POD, bare),
+        createStep(POD),
+        { method: 'POST', path: '/api/v1/namespaces/NS/bindings', body: binding() },
+      ],
+      [createStep(POD, bare), { method: 'GET', path: `${path}/ephemeralcontainers` }],
+      [
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path: `${path}/ephemeralcontainers`,
@@ -162,7 +165,7 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path: `${path}/ephemeralcontainers`,
@@ -171,7 +174,7 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path: `${path}/ephemeralcontainers`,
@@ -180,7 +183,7 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path: `${path}/resize`,
@@ -189,7 +192,7 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path: `${path}/resize`,
@@ -197,11 +200,11 @@ export const podSubresources: Group = (random, count) =>
           body: { spec: { containers: [{ name: 'web', image: 'other' }] } },
         },
       ],
-      [create(POD, bare), { method: 'GET', path: `${path}/resize` }],
-      [create(POD, bare), { method: 'GET', path: `${path}/log` }],
-      [create(POD, bare), { method: 'GET', path: `${path}/nothing` }],
+      [createStep(POD, bare), { method: 'GET', path: `${path}/resize` }],
+      [createStep(POD, bare), { method: 'GET', path: `${path}/log` }],
+      [createStep(POD, bare), { method: 'GET', path: `${path}/nothing` }],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path,
@@ -210,11 +213,11 @@ export const podSubresources: Group = (random, count) =>
         },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         { method: 'PATCH', path, type: PATCHES.merge, body: { spec: { nodeName: 'n' } } },
       ],
       [
-        create(POD, bare),
+        createStep(POD, bare),
         {
           method: 'PATCH',
           path,
@@ -222,19 +225,19 @@ export const podSubresources: Group = (random, count) =>
           body: { spec: { activeDeadlineSeconds: 9 } },
         },
       ],
-      [create(ACCOUNT), token({ spec: { expirationSeconds: 3600 } })],
-      [create(ACCOUNT), token({ spec: { expirationSeconds: 1 } })],
-      [create(ACCOUNT), token({ spec: { audiences: ['x'] } })],
+      [createStep(ACCOUNT), token({ spec: { expirationSeconds: 3600 } })],
+      [createStep(ACCOUNT), token({ spec: { expirationSeconds: 1 } })],
+      [createStep(ACCOUNT), token({ spec: { audiences: ['x'] } })],
       [
-        create(ACCOUNT),
+        createStep(ACCOUNT),
         token({
           spec: { audiences: [], boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'no' } },
         }),
       ],
-      [create(ACCOUNT), token({})],
-      [create(ACCOUNT), token({ spec: {}, kind: 'Other' })],
+      [createStep(ACCOUNT), token({})],
+      [createStep(ACCOUNT), token({ spec: {}, kind: 'Other' })],
       [token({ spec: {} })],
-      [create(ACCOUNT), { method: 'GET', path: `${at(ACCOUNT)}/token` }],
+      [createStep(ACCOUNT), { method: 'GET', path: `${objectPath(ACCOUNT)}/token` }],
     ]);
     return { group: 'subresource', steps };
   });

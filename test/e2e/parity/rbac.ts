@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
-import type { ParityCase, Step } from './case.ts';
+import type { ParityCase, RequestStep } from './case.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const GROUP = 'rbac.authorization.k8s.io';
@@ -80,7 +80,7 @@ const access = (attributes: JsonObject, more: JsonObject = {}): JsonObject => ({
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 
 /** What the user asks for; the objects `a` are there. */
-const REQUESTS: readonly Step[] = [
+const REQUESTS: readonly RequestStep[] = [
   { method: 'GET', path: `${CORE}/pods/a` },
   { method: 'GET', path: `${CORE}/pods/b` },
   { method: 'GET', path: `${CORE}/pods` },
@@ -241,7 +241,7 @@ export function rbacCases(random: Random, count: number): ParityCase[] {
       user.kind === 'ServiceAccount'
         ? { 'Impersonate-User': 'system:serviceaccount:NS:a' }
         : { 'Impersonate-User': 'u-NS', 'Impersonate-Group': 'g-NS' };
-    const steps: Step[] = [
+    const steps: RequestStep[] = [
       { method: 'POST', path: `${CORE}/serviceaccounts`, body: { metadata: { name: 'a' } } },
       { method: 'POST', path: `${CORE}/serviceaccounts/a/token`, body: {} },
       { method: 'POST', path: `${CORE}/configmaps`, body: { metadata: { name: 'a' } } },
@@ -266,7 +266,7 @@ export function rbacCases(random: Random, count: number): ParityCase[] {
 }
 
 /** A Role, or a ClusterRole in one namespace or in all. */
-function granted(random: Random, user: JsonObject): Step[] {
+function granted(random: Random, user: JsonObject): RequestStep[] {
   const rules = (from: readonly JsonObject[]): JsonObject[] => [
     ...Array.from({ length: 1 + random.int(2) }, () => random.pick(from)),
     MARKER,

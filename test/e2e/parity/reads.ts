@@ -2,9 +2,9 @@
  * Cases about reading: lists and their pages, watches, and the form in which objects are asked for.
  */
 import type { JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { collectionOf, sampleOf } from './objects.ts';
-import { at, create, type Group, LISTED, PATCHES, pickKind, times } from './steps.ts';
+import { createStep, type Group, LISTED, objectPath, PATCHES, pickKind, times } from './steps.ts';
 
 const LIST_QUERIES = [
   'limit=1',
@@ -58,18 +58,18 @@ const LIST_QUERIES = [
 ];
 
 /** Three objects with labels, then a list, and where there is a next page that too. */
-export const lists: Group = (random, count) =>
+export const listCases: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
-    const labelled = (name: string, app: string): Step => {
+    const labelled = (name: string, app: string): RequestStep => {
       const sample = sampleOf(kind, name);
       const metadata = { ...(sample.metadata as JsonObject), labels: { app } };
-      return create(kind, { ...sample, metadata });
+      return createStep(kind, { ...sample, metadata });
     };
     const queries = [random.pick(LIST_QUERIES)];
     if (random.chance(0.4)) queries.push(random.pick(LIST_QUERIES));
     const query = queries.join('&');
-    const steps: Step[] = [
+    const steps: RequestStep[] = [
       labelled('a', 'x'),
       labelled('b', 'y'),
       labelled('c', 'x'),
@@ -102,31 +102,31 @@ const ALL_ACCEPTS = [
   '',
 ];
 
-export const negotiation: Group = (random, count) =>
+export const negotiationCases: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random);
     const accept = random.pick(ALL_ACCEPTS);
-    const read: Step = random.pick<Step>([
-      { method: 'GET', path: at(kind), accept },
+    const read: RequestStep = random.pick<RequestStep>([
+      { method: 'GET', path: objectPath(kind), accept },
       { method: 'GET', path: `${collectionOf(kind)}?labelSelector=run%3DNS`, accept },
-      { method: 'GET', path: `${at(kind)}?includeObject=None`, accept },
-      { method: 'GET', path: `${at(kind)}?includeObject=Object`, accept },
+      { method: 'GET', path: `${objectPath(kind)}?includeObject=None`, accept },
+      { method: 'GET', path: `${objectPath(kind)}?includeObject=Object`, accept },
       {
         method: 'PATCH',
-        path: at(kind),
+        path: objectPath(kind),
         accept,
         body: { metadata: { labels: { a: 'b' } } },
         type: PATCHES.merge,
       },
-      { method: 'DELETE', path: at(kind), accept },
+      { method: 'DELETE', path: objectPath(kind), accept },
       { method: 'GET', path: `${collectionOf(kind)}/not-there`, accept },
     ]);
     const sample = sampleOf(kind);
     const metadata = { ...(sample.metadata as JsonObject), labels: { run: 'NS' } };
     const yaml = random.chance(0.2);
-    const first: Step = yaml
-      ? { ...create(kind, JSON.stringify({ ...sample, metadata })), type: 'application/yaml' }
-      : create(kind, { ...sample, metadata });
+    const first: RequestStep = yaml
+      ? { ...createStep(kind, JSON.stringify({ ...sample, metadata })), type: 'application/yaml' }
+      : createStep(kind, { ...sample, metadata });
     return { group: 'negotiation', steps: [first, read] };
   });
 
@@ -149,25 +149,29 @@ const WATCH_QUERIES = [
   '&continue=x',
 ];
 
-export const watches: Group = (random, count) =>
+export const watchCases: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
-    const labels = (app: string | null): Step => ({
+    const labels = (app: string | null): RequestStep => ({
       method: 'PATCH',
-      path: at(kind),
+      path: objectPath(kind),
       body: { metadata: { labels: { app } } },
       type: PATCHES.merge,
     });
     const path = random.chance(0.15)
       ? collectionOf(kind).replace(/^(\/api\/v1|\/apis\/[^/]+\/[^/]+)/, '$1/watch')
       : collectionOf(kind);
-    const changes: Step[] = [create(kind, sampleOf(kind, 'b')), labels('y'), labels(null)];
+    const changes: RequestStep[] = [
+      createStep(kind, sampleOf(kind, 'b')),
+      labels('y'),
+      labels(null),
+    ];
     if (random.chance(0.5))
-      changes.push({ method: 'DELETE', path: `${at(kind)}?gracePeriodSeconds=0` });
+      changes.push({ method: 'DELETE', path: `${objectPath(kind)}?gracePeriodSeconds=0` });
     return {
       group: 'watch',
       steps: [
-        create(kind),
+        createStep(kind),
         labels('x'),
         {
           method: 'GET',

@@ -4,22 +4,31 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
-import type { Step } from './case.ts';
+import type { RequestStep } from './case.ts';
 import { sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
-import { at, create, type Group, get, LISTED, PATCHES, pickKind, times } from './steps.ts';
+import {
+  createStep,
+  type Group,
+  getStep,
+  LISTED,
+  objectPath,
+  PATCHES,
+  pickKind,
+  times,
+} from './steps.ts';
 
 const MAPS = '/api/v1/namespaces/NS/configmaps';
 const OWNER = `${MAPS}/owner`;
 
-const merge = (path: string, body: unknown): Step => ({
+const merge = (path: string, body: unknown): RequestStep => ({
   method: 'PATCH',
   path,
   body,
   type: PATCHES.merge,
 });
 
-const remove = (path: string, propagationPolicy?: string): Step => ({
+const remove = (path: string, propagationPolicy?: string): RequestStep => ({
   method: 'DELETE',
   path,
   ...(propagationPolicy === undefined ? {} : { body: { propagationPolicy } }),
@@ -34,51 +43,55 @@ const owned = (kind: SampleKind, reference: JsonObject): JsonObject => {
 
 const POLICIES = [undefined, 'Foreground', 'Background', 'Orphan'];
 
-function endings(random: Random, kind: SampleKind): Step[] {
+function endings(random: Random, kind: SampleKind): RequestStep[] {
   const [policy, again] = [random.pick(POLICIES), random.pick(POLICIES)];
   const finalizers = random.pick([[], ['example.com/x'], ['example.com/x', 'foregroundDeletion']]);
   const sample = sampleOf(kind);
   const metadata = sample.metadata as JsonObject;
   const held = { ...sample, metadata: { ...metadata, finalizers: ['example.com/x'] } };
-  return random.pick<() => Step[]>([
+  return random.pick<() => RequestStep[]>([
     () => [
       { method: 'POST', path: MAPS, body: { metadata: { name: 'owner', finalizers } } },
-      create(
+      createStep(
         kind,
         owned(
           kind,
           random.pick<JsonObject>([{}, { blockOwnerDeletion: true }, { controller: true }]),
         ),
       ),
-      ...[remove(OWNER, policy), { method: 'GET', path: OWNER }, get(kind)],
+      ...[remove(OWNER, policy), { method: 'GET', path: OWNER }, getStep(kind)],
       ...[remove(OWNER, again), merge(OWNER, { metadata: { finalizers: null } })],
-      ...[{ method: 'GET', path: OWNER }, get(kind)],
+      ...[{ method: 'GET', path: OWNER }, getStep(kind)],
     ],
     () => [
-      create(kind, held),
-      ...[remove(at(kind), policy), get(kind), create(kind, held)],
+      createStep(kind, held),
+      ...[remove(objectPath(kind), policy), getStep(kind), createStep(kind, held)],
       random.pick([
-        merge(at(kind), { metadata: { labels: { a: 'b' } } }),
-        merge(at(kind), { metadata: { finalizers: ['example.com/x', 'example.com/y'] } }),
-        merge(at(kind), { metadata: { finalizers: ['example.com/y'] } }),
-        merge(at(kind), { metadata: { deletionTimestamp: null } }),
-        merge(at(kind), { metadata: { deletionGracePeriodSeconds: 9 } }),
-        merge(at(kind), { metadata: { ownerReferences: [] } }),
+        merge(objectPath(kind), { metadata: { labels: { a: 'b' } } }),
+        merge(objectPath(kind), { metadata: { finalizers: ['example.com/x', 'example.com/y'] } }),
+        merge(objectPath(kind), { metadata: { finalizers: ['example.com/y'] } }),
+        merge(objectPath(kind), { metadata: { deletionTimestamp: null } }),
+        merge(objectPath(kind), { metadata: { deletionGracePeriodSeconds: 9 } }),
+        merge(objectPath(kind), { metadata: { ownerReferences: [] } }),
       ]),
-      ...[remove(at(kind), again), merge(at(kind), { metadata: { finalizers: [] } }), get(kind)],
-      ...[create(kind), get(kind)],
+      ...[
+        remove(objectPath(kind), again),
+        merge(objectPath(kind), { metadata: { finalizers: [] } }),
+        getStep(kind),
+      ],
+      ...[createStep(kind), getStep(kind)],
     ],
     () => [
-      create(kind, held),
+      createStep(kind, held),
       { method: 'GET', path: `${MAPS}?watch=true&timeoutSeconds=1`, watch: true },
-      remove(`${at(kind)}?gracePeriodSeconds=0`, policy),
-      { method: 'PUT', path: at(kind), body: sample },
-      get(kind),
+      remove(`${objectPath(kind)}?gracePeriodSeconds=0`, policy),
+      { method: 'PUT', path: objectPath(kind), body: sample },
+      getStep(kind),
     ],
     () => [
       { method: 'POST', path: MAPS, body: { metadata: { name: 'owner' } } },
-      create(kind, owned(kind, { uid: 'other' })),
-      merge(at(kind), {
+      createStep(kind, owned(kind, { uid: 'other' })),
+      merge(objectPath(kind), {
         metadata: {
           ownerReferences: [
             {
@@ -93,7 +106,7 @@ function endings(random: Random, kind: SampleKind): Step[] {
       }),
       {
         method: 'DELETE',
-        path: at(kind),
+        path: objectPath(kind),
         body: {
           preconditions: {
             uid: '{{1.metadata.uid}}',
@@ -103,7 +116,7 @@ function endings(random: Random, kind: SampleKind): Step[] {
       },
       {
         method: 'DELETE',
-        path: at(kind),
+        path: objectPath(kind),
         body: {
           preconditions: {
             uid: '{{1.metadata.uid}}',
@@ -111,7 +124,7 @@ function endings(random: Random, kind: SampleKind): Step[] {
           },
         },
       },
-      get(kind),
+      getStep(kind),
     ],
   ])();
 }
@@ -158,7 +171,7 @@ const AFTER: readonly JsonObject[] = [
   schema({ size: { type: 'integer', nullable: true, default: 3 } }),
 ];
 
-function redefinition(random: Random): Step[] {
+function redefinition(random: Random): RequestStep[] {
   const object = (name: string, of: string, spec: JsonObject): JsonObject => ({
     apiVersion: `NS.example.com/${of}`,
     kind: 'Bar',
@@ -208,7 +221,7 @@ function redefinition(random: Random): Step[] {
     { method: 'POST', path: CRD, body: crd },
     { method: 'GET', path: bars('v1'), until: 200 },
     ...specs.map(
-      (each, index): Step => ({
+      (each, index): RequestStep => ({
         method: 'POST',
         path: bars('v1'),
         body: object('abc'.charAt(index), 'v1', each),

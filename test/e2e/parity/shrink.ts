@@ -2,7 +2,7 @@
  * Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails.
  */
 import type { Json } from '../same-answers/api.ts';
-import { type ParityCase, referencesOf, type Step } from './case.ts';
+import { type ParityCase, type RequestStep, referencesOf } from './case.ts';
 
 /** How many runs a case may take: each needs a namespace on a real server. */
 const MOST_RUNS = 60;
@@ -14,7 +14,7 @@ export async function shrink(
 ): Promise<ParityCase> {
   let best = parityCase;
   let runs = 0;
-  const smaller = async (steps: Step[]): Promise<boolean> => {
+  const smaller = async (steps: RequestStep[]): Promise<boolean> => {
     if (runs++ >= MOST_RUNS) return false;
     const candidate = { ...best, steps };
     if (!(await fails(candidate).catch(() => false))) return false;
@@ -29,7 +29,7 @@ export async function shrink(
     let shrunk = true;
     while (shrunk && runs < MOST_RUNS) {
       shrunk = false;
-      const step = best.steps[at] as Step;
+      const step = best.steps[at] as RequestStep;
       for (const body of reductions(step.body as Json)) {
         const steps = best.steps.with(at, { ...step, body });
         if (await smaller(steps)) {
@@ -43,7 +43,7 @@ export async function shrink(
 }
 
 /** The steps less one; undefined where a later one refers to it. */
-function without(steps: readonly Step[], at: number): Step[] | undefined {
+function without(steps: readonly RequestStep[], at: number): RequestStep[] | undefined {
   if (steps.length === 1 || steps.some((step) => referencesOf(step).includes(at))) return undefined;
   return steps
     .filter((_, index) => index !== at)

@@ -1,7 +1,7 @@
 /** The requests that cases are made of, and from what their parts are picked. */
 import type { Random } from '../../helpers/random.ts';
-import type { ParityCase, Step } from './case.ts';
-import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import type { ParityCase, RequestStep } from './case.ts';
+import { collectionOf, SAMPLES, sampleName, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
 
 export const PATCHES = {
@@ -17,17 +17,21 @@ export type Group = (random: Random, count: number) => ParityCase[];
 export const times = (count: number, make: (index: number) => ParityCase): ParityCase[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-export const create = (kind: SampleKind, body: unknown = sampleOf(kind), query = ''): Step => ({
+export const createStep = (
+  kind: SampleKind,
+  body: unknown = sampleOf(kind),
+  query = '',
+): RequestStep => ({
   method: 'POST',
   path: collectionOf(kind) + (kind.controlled ? dry(query) : query),
   body,
 });
 const dry = (query: string): string => `${query === '' ? '?' : `${query}&`}dryRun=All`;
-export const at = (kind: SampleKind, name = 'a'): string =>
-  `${collectionOf(kind)}/${nameOf(kind, name)}`;
-export const get = (kind: SampleKind, name = 'a'): Step => ({
+export const objectPath = (kind: SampleKind, name = 'a'): string =>
+  `${collectionOf(kind)}/${sampleName(kind, name)}`;
+export const getStep = (kind: SampleKind, name = 'a'): RequestStep => ({
   method: 'GET',
-  path: at(kind, name),
+  path: objectPath(kind, name),
 });
 
 /** The kinds whose objects nobody but the case changes. */

@@ -5,7 +5,16 @@
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import { sampleOf } from './objects.ts';
-import { at, create, type Group, get, PATCHES, pickKind, times, VALIDATION } from './steps.ts';
+import {
+  createStep,
+  type Group,
+  getStep,
+  objectPath,
+  PATCHES,
+  pickKind,
+  times,
+  VALIDATION,
+} from './steps.ts';
 
 type Path = string[];
 
@@ -107,14 +116,14 @@ export const strategicPatches: Group = (random, count) =>
     return {
       group: 'strategic',
       steps: [
-        create(kind, object),
+        createStep(kind, object),
         {
           method: 'PATCH',
-          path: at(kind) + random.pick(VALIDATION),
+          path: objectPath(kind) + random.pick(VALIDATION),
           body: nested(path, inner),
           type: PATCHES.strategic,
         },
-        get(kind),
+        getStep(kind),
       ],
     };
   });

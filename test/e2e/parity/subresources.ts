@@ -4,9 +4,9 @@
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
-import type { ParityCase, Step } from './case.ts';
+import type { ParityCase, RequestStep } from './case.ts';
 import { mutated } from './mutate.ts';
-import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import { collectionOf, SAMPLES, sampleName, sampleOf } from './objects.ts';
 
 const CORE = '/api/v1/namespaces/NS';
 const POD = `${CORE}/pods/a`;
@@ -21,7 +21,7 @@ const container: JsonObject = {
   image: 'i',
   resources: { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '2' } },
 };
-const pod = (spec: JsonObject = {}, name = 'a'): Step => ({
+const pod = (spec: JsonObject = {}, name = 'a'): RequestStep => ({
   method: 'POST',
   path: `${CORE}/pods`,
   body: {
@@ -29,15 +29,15 @@ const pod = (spec: JsonObject = {}, name = 'a'): Step => ({
     spec: { containers: [container], ...spec },
   },
 });
-const patch = (path: string, body: unknown, type = MERGE): Step => ({
+const patch = (path: string, body: unknown, type = MERGE): RequestStep => ({
   method: 'PATCH',
   path,
   body,
   type,
 });
-const get = (path: string): Step => ({ method: 'GET', path });
-const post = (path: string, body: unknown): Step => ({ method: 'POST', path, body });
-const put = (path: string, body: unknown): Step => ({ method: 'PUT', path, body });
+const get = (path: string): RequestStep => ({ method: 'GET', path });
+const post = (path: string, body: unknown): RequestStep => ({ method: 'POST', path, body });
+const put = (path: string, body: unknown): RequestStep => ({ method: 'PUT', path, body });
 
 const debug: JsonObject = {
   name: 'debug',
@@ -53,7 +53,7 @@ const debug: JsonObject = {
 };
 const VOLUMES: JsonObject = { volumes: [{ name: 'v', emptyDir: {} }] };
 
-function ephemeral(random: Random): Step[] {
+function ephemeral(random: Random): RequestStep[] {
   const path = `${POD}/ephemeralcontainers`;
   const with_ = (...containers: JsonObject[]): JsonObject => ({
     spec: { ephemeralContainers: containers },
@@ -72,7 +72,7 @@ function ephemeral(random: Random): Step[] {
   ]);
   return [
     pod(VOLUMES),
-    ...random.pick<Step[]>([
+    ...random.pick<RequestStep[]>([
       [
         patch(path, with_(debug), STRATEGIC),
         patch(path, with_({ ...debug, name: 'b' }), STRATEGIC),
@@ -106,7 +106,7 @@ function ephemeral(random: Random): Step[] {
   ];
 }
 
-function resize(random: Random): Step[] {
+function resize(random: Random): RequestStep[] {
   const path = `${POD}/resize`;
   const to = (resources: unknown, more: JsonObject = {}): JsonObject => ({
     spec: { containers: [{ name: 'web', resources: resources as JsonObject, ...more }] },
@@ -114,7 +114,7 @@ function resize(random: Random): Step[] {
   const quantity = random.pick(['500m', '1', '2', '3', '0', '-1', 'x', '1e3']);
   return [
     pod(),
-    random.pick<Step>([
+    random.pick<RequestStep>([
       patch(path, to({ requests: { cpu: quantity } }), STRATEGIC),
       patch(path, to({ limits: { cpu: quantity } }), STRATEGIC),
       patch(path, to({ requests: { memory: quantity } }), STRATEGIC),
@@ -154,17 +154,17 @@ function resize(random: Random): Step[] {
   ];
 }
 
-function eviction(random: Random): Step[] {
-  const evict = (more: JsonObject = {}): Step =>
+function eviction(random: Random): RequestStep[] {
+  const evict = (more: JsonObject = {}): RequestStep =>
     post(`${POD}/eviction`, { metadata: { name: 'a' }, ...more });
   const phase = random.pick(['Running', 'Running', 'Running', 'Pending', 'Succeeded']);
   const ready = random.pick(['True', 'True', 'False']);
-  const budget = (name: string, spec: JsonObject = {}): Step =>
+  const budget = (name: string, spec: JsonObject = {}): RequestStep =>
     post(BUDGETS, {
       metadata: { name },
       spec: { minAvailable: 1, selector: { matchLabels: { app: 'a' } }, ...spec },
     });
-  const counted = (disruptionsAllowed: number, more: JsonObject = {}): Step =>
+  const counted = (disruptionsAllowed: number, more: JsonObject = {}): RequestStep =>
     patch(`${BUDGETS}/b/status`, {
       status: {
         observedGeneration: 1,
@@ -180,7 +180,7 @@ function eviction(random: Random): Step[] {
     patch(`${POD}/status`, {
       status: { phase, conditions: [{ type: 'Ready', status: ready }] },
     }),
-    ...random.pick<Step[]>([
+    ...random.pick<RequestStep[]>([
       [],
       [budget('b')],
       [budget('b'), counted(0)],
@@ -214,7 +214,7 @@ function eviction(random: Random): Step[] {
 
 const TOKEN = `${CORE}/serviceaccounts/a/token`;
 
-function tokens(random: Random): Step[] {
+function tokens(random: Random): RequestStep[] {
   const spec = random.pick<JsonObject>([
     {},
     { expirationSeconds: random.pick([599, 600, 3600, 2 ** 32, 2 ** 32 + 1, -1]) },
@@ -272,7 +272,7 @@ function tokens(random: Random): Step[] {
   ];
 }
 
-function connects(random: Random): Step[] {
+function connects(random: Random): RequestStep[] {
   const two: JsonObject = { containers: [container, { ...container, name: 'b' }] };
   const what = random.pick([
     ...['log', 'log?container=web', 'log?container=x', 'log?tailLines=-1', 'log?tailLines=x'],
@@ -293,16 +293,16 @@ function connects(random: Random): Step[] {
 const SIGNERS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const SIGNING = SAMPLES.find(({ kind }) => kind === 'CertificateSigningRequest');
 
-function approvals(random: Random): Step[] {
+function approvals(random: Random): RequestStep[] {
   if (SIGNING === undefined) return [get(SIGNERS)];
-  const name = nameOf(SIGNING, 'a');
+  const name = sampleName(SIGNING, 'a');
   const path = `${SIGNERS}/${name}/approval`;
   const condition = (type: string, more: JsonObject = {}): JsonObject => ({
     status: { conditions: [{ type, status: 'True', reason: 'r', message: 'm', ...more }] },
   });
   return [
     { method: 'POST', path: collectionOf(SIGNING), body: sampleOf(SIGNING) },
-    ...random.pick<Step[]>([
+    ...random.pick<RequestStep[]>([
       [get(path)],
       [patch(path, condition('Approved'))],
       [patch(path, condition('Approved')), patch(path, condition('Denied'))],
@@ -321,7 +321,7 @@ function approvals(random: Random): Step[] {
   ];
 }
 
-function finalizes(random: Random): Step[] {
+function finalizes(random: Random): RequestStep[] {
   const path = `${CORE}/finalize`;
   const spec = random.pick<JsonObject>([
     { finalizers: [] },
@@ -351,7 +351,7 @@ function finalizes(random: Random): Step[] {
   ];
 }
 
-function bindings(random: Random): Step[] {
+function bindings(random: Random): RequestStep[] {
   const target = random.pick<JsonObject>([
     { kind: 'Node', name: 'n' },
     { kind: 'Node', apiVersion: 'v1', name: 'n' },
@@ -383,7 +383,7 @@ function bindings(random: Random): Step[] {
   ];
 }
 
-const PARTS: readonly ((random: Random) => Step[])[] = [
+const PARTS: readonly ((random: Random) => RequestStep[])[] = [
   ...[ephemeral, ephemeral, resize, resize, eviction, eviction],
   ...[tokens, tokens, connects, approvals, finalizes, bindings],
 ];

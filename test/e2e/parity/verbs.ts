@@ -3,10 +3,10 @@
  * server serves goes unasked, whatever the seed.
  */
 import type { JsonObject } from '../same-answers/api.ts';
-import type { ParityCase, Step } from './case.ts';
-import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import type { ParityCase, RequestStep } from './case.ts';
+import { collectionOf, SAMPLES, sampleName, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';
-import { at, create, get, PATCHES } from './steps.ts';
+import { createStep, getStep, objectPath, PATCHES } from './steps.ts';
 
 const labelled = (kind: SampleKind, name: string): JsonObject => {
   const sample = sampleOf(kind, name);
@@ -18,8 +18,8 @@ const labelled = (kind: SampleKind, name: string): JsonObject => {
 };
 
 /** A subresource is read, and written in both ways. */
-function ofPart(kind: SampleKind, part: string, body: JsonObject): Step[] {
-  const path = `${at(kind)}/${part}`;
+function ofPart(kind: SampleKind, part: string, body: JsonObject): RequestStep[] {
+  const path = `${objectPath(kind)}/${part}`;
   return [
     { method: 'GET', path },
     { method: 'PUT', path, body },
@@ -29,7 +29,7 @@ function ofPart(kind: SampleKind, part: string, body: JsonObject): Step[] {
 
 function throughAllVerbs(kind: SampleKind): ParityCase {
   const collection = collectionOf(kind);
-  const only = `fieldSelector=metadata.name%3D${encodeURIComponent(nameOf(kind, 'a'))}`;
+  const only = `fieldSelector=metadata.name%3D${encodeURIComponent(sampleName(kind, 'a'))}`;
   const changed = labelled(kind, 'a');
   const metadata = { ...(changed.metadata as JsonObject), annotations: { a: 'b' } };
   const version = { resourceVersion: '{{0.metadata.resourceVersion}}' };
@@ -38,29 +38,29 @@ function throughAllVerbs(kind: SampleKind): ParityCase {
   return {
     group: 'verb',
     steps: [
-      create(kind, labelled(kind, 'a')),
+      createStep(kind, labelled(kind, 'a')),
       {
         method: 'GET',
         path: `${collection}?watch=true&timeoutSeconds=1&${only}${from}`,
         watch: true,
       },
-      get(kind),
+      getStep(kind),
       { method: 'GET', path: `${collection}?${only}` },
       {
         method: 'PUT',
-        path: at(kind),
+        path: objectPath(kind),
         body: { ...changed, metadata: { ...metadata, ...version } },
       },
       {
         method: 'PATCH',
-        path: at(kind),
+        path: objectPath(kind),
         body: { metadata: { labels: { patched: 'yes' } } },
         type: PATCHES.merge,
       },
       ...(kind.status === undefined ? [] : ofPart(kind, 'status', { status: kind.status })),
       ...(kind.scale ? ofPart(kind, 'scale', { spec: { replicas: 4 } }) : []),
-      { method: 'DELETE', path: at(kind), body: { propagationPolicy: 'Background' } },
-      create(kind, labelled(kind, 'b')),
+      { method: 'DELETE', path: objectPath(kind), body: { propagationPolicy: 'Background' } },
+      createStep(kind, labelled(kind, 'b')),
       {
         method: 'DELETE',
         path: `${collection}?labelSelector=run%3DNS`,
@@ -76,7 +76,7 @@ function ofKind(name: string, part: string, body: JsonObject): ParityCase {
   const kind = SAMPLES.find((sample) => sample.kind === name) as SampleKind;
   return {
     group: 'verb',
-    steps: [create(kind, sampleOf(kind, 'a')), ...ofPart(kind, part, body)],
+    steps: [createStep(kind, sampleOf(kind, 'a')), ...ofPart(kind, part, body)],
   };
 }
 

@@ -26,7 +26,7 @@ export interface Entry {
 }
 
 /** A JSON answer with the parts of an object that exchanges use again. */
-export interface Answer {
+export interface RecordedAnswer {
   status: number;
   body: KubeBody;
 }
@@ -67,7 +67,7 @@ export class Api {
   readonly transcript: Entry[] = [];
   readonly namespace: string;
   readonly #transport: Transport;
-  readonly #watches = new Set<Watch>();
+  readonly #watches = new Set<RecordedWatch>();
 
   constructor(transport: Transport, namespace: string) {
     this.#transport = transport;
@@ -93,7 +93,7 @@ export class Api {
   }
 
   /** A `body` that is a string is sent as it is. */
-  async call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  async call(method: string, path: string, options: CallOptions = {}): Promise<RecordedAnswer> {
     const response = await this.#send(method, path, options);
     const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
     const contentType = response.headers.get('content-type');
@@ -116,7 +116,7 @@ export class Api {
    * Resolves when the server has answered, so that what is written afterwards belongs to the
    * stream.
    */
-  async watch(path: string, query: Query, accept?: string): Promise<Watch> {
+  async watch(path: string, query: Query, accept?: string): Promise<RecordedWatch> {
     const abort = new AbortController();
     const all = { ...query, watch: 'true' };
     const response = await this.#send('GET', path, { query: all, accept, signal: abort.signal });
@@ -130,9 +130,9 @@ export class Api {
       entry.body = parse(
         await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body)),
       );
-      return new Watch(entry, emptyBody(), abort);
+      return new RecordedWatch(entry, emptyBody(), abort);
     }
-    const watch = new Watch(entry, response.body, abort);
+    const watch = new RecordedWatch(entry, response.body, abort);
     this.#watches.add(watch);
     return watch;
   }
@@ -180,19 +180,19 @@ export class Collection {
     return { apiVersion: this.#type.apiVersion, kind: this.#type.kind, ...fields, metadata };
   }
 
-  create(body: unknown, query?: Query): Promise<Answer> {
+  create(body: unknown, query?: Query): Promise<RecordedAnswer> {
     return this.#api.call('POST', this.path, { body, query });
   }
 
-  get(name: string, query?: Query): Promise<Answer> {
+  get(name: string, query?: Query): Promise<RecordedAnswer> {
     return this.#api.call('GET', `${this.path}/${name}`, { query });
   }
 
-  list(query?: Query): Promise<Answer> {
+  list(query?: Query): Promise<RecordedAnswer> {
     return this.#api.call('GET', this.path, { query });
   }
 
-  put(name: string, body: unknown, query?: Query): Promise<Answer> {
+  put(name: string, body: unknown, query?: Query): Promise<RecordedAnswer> {
     return this.#api.call('PUT', `${this.path}/${name}`, { body, query });
   }
 
@@ -201,7 +201,7 @@ export class Collection {
     type: keyof typeof PATCH_TYPES,
     body: unknown,
     query?: Query,
-  ): Promise<Answer> {
+  ): Promise<RecordedAnswer> {
     return this.#api.call('PATCH', `${this.path}/${name}`, {
       body,
       contentType: PATCH_TYPES[type],
@@ -210,7 +210,7 @@ export class Collection {
   }
 
   /** Applies fields to the object `name` as `manager`. */
-  apply(name: string, manager: string, fields: JsonObject, query?: Query): Promise<Answer> {
+  apply(name: string, manager: string, fields: JsonObject, query?: Query): Promise<RecordedAnswer> {
     const [object = ''] = name.split('/');
     return this.patch(name, 'apply', this.object(object, fields), {
       fieldManager: manager,
@@ -218,15 +218,15 @@ export class Collection {
     });
   }
 
-  delete(name: string, options?: unknown): Promise<Answer> {
+  delete(name: string, options?: unknown): Promise<RecordedAnswer> {
     return this.#api.call('DELETE', `${this.path}/${name}`, { body: options });
   }
 
-  deleteAll(query?: Query): Promise<Answer> {
+  deleteAll(query?: Query): Promise<RecordedAnswer> {
     return this.#api.call('DELETE', this.path, { query });
   }
 
-  watch(query: Query = {}): Promise<Watch> {
+  watch(query: Query = {}): Promise<RecordedWatch> {
     return this.#api.watch(this.path, query);
   }
 }
@@ -235,7 +235,7 @@ export class Collection {
  * A running watch. What `take`, `until` and `end` read goes to the transcript; what arrives unread
  * does not.
  */
-export class Watch {
+export class RecordedWatch {
   readonly #entry: Entry;
   readonly #abort: AbortController;
   readonly #lines: AsyncIterator<string>;
@@ -248,13 +248,13 @@ export class Watch {
   }
 
   /** The next `count` events. */
-  async take(count: number): Promise<WatchEvent[]> {
-    const events: WatchEvent[] = [];
+  async take(count: number): Promise<RecordedEvent[]> {
+    const events: RecordedEvent[] = [];
     while (events.length < count) {
       const { done, value } = await this.#next();
       if (done)
         throw new Error(`${this.#entry.request}: ended after ${events.length} of ${count} events`);
-      events.push(value as WatchEvent);
+      events.push(value as RecordedEvent);
     }
     return events;
   }
@@ -277,7 +277,7 @@ export class Watch {
     this.#abort.abort();
   }
 
-  async #next(): Promise<IteratorResult<WatchEvent, undefined>> {
+  async #next(): Promise<IteratorResult<RecordedEvent, undefined>> {
     const line = await within(
       ANSWER_MS,
       `the next event of ${this.#entry.request}`,
@@ -286,11 +286,11 @@ export class Watch {
     if (line.done) return { done: true, value: undefined };
     const event = JSON.parse(line.value) as Json;
     this.#entry.events?.push(event);
-    return { done: false, value: event as unknown as WatchEvent };
+    return { done: false, value: event as unknown as RecordedEvent };
   }
 }
 
-export interface WatchEvent {
+export interface RecordedEvent {
   type: string;
   object: { metadata?: { name?: string; resourceVersion?: string } };
 }

@@ -2,10 +2,10 @@
  * Exchanges about server-side apply: who owns which field, what conflicts, what goes when it is
  * applied no longer.
  */
-import type { Answer, JsonObject } from './api.ts';
+import type { JsonObject, RecordedAnswer } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, quotas, widgets } from './resources.ts';
-import { container, deploymentSpec, template } from './templates.ts';
+import { defaultedContainer, deploymentSpec, template } from './templates.ts';
 
 const EMPTY: JsonObject[] = [
   { labels: {} },
@@ -176,7 +176,7 @@ export const apply: Exchange[] = [
       const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
       const ports = [{ containerPort: 80, protocol: 'TCP' }];
       await things.apply('a', 'one', {
-        template: template([container('a', { env: env('x', 'y'), ports })]),
+        template: template([defaultedContainer('a', { env: env('x', 'y'), ports })]),
       });
       const side = (fields: object) => ({
         template: { spec: { containers: [{ name: 'a', ...fields }] } },
@@ -189,10 +189,10 @@ export const apply: Exchange[] = [
         side({ ports: [{ containerPort: 80, protocol: 'UDP' }, { containerPort: 80 }] }),
       );
       await things.apply('a', 'two', {
-        template: { spec: { containers: [container('b', { env: [] })] } },
+        template: { spec: { containers: [defaultedContainer('b', { env: [] })] } },
       });
       await things.apply('a', 'one', {
-        template: template([container('c'), container('a', { env: env('y') })]),
+        template: template([defaultedContainer('c'), defaultedContainer('a', { env: env('y') })]),
       });
       await things.apply(
         'a',
@@ -206,7 +206,9 @@ export const apply: Exchange[] = [
     async run(api) {
       const things = api.of(deployments);
       const spec = deploymentSpec({
-        template: template([container('a')], { tolerations: [{ key: 'a', operator: 'Exists' }] }),
+        template: template([defaultedContainer('a')], {
+          tolerations: [{ key: 'a', operator: 'Exists' }],
+        }),
       });
       await things.apply('a', 'one', { spec });
       await things.apply('a', 'two', { spec: { selector: { matchLabels: { app: 'a', b: 'c' } } } });
@@ -309,7 +311,7 @@ export const apply: Exchange[] = [
         // The server compares with what its watch cache has, where empty lists are gone. Until an
         // object is there it compares with what is stored, and writes nothing: so each write is
         // read from that cache before the next.
-        const seen = async ({ body }: Answer) => {
+        const seen = async ({ body }: RecordedAnswer) => {
           const { name, resourceVersion } = body.metadata;
           await things.get(name, { resourceVersion });
         };

@@ -1,7 +1,7 @@
 /** Exchanges about what single kinds do differently from others. */
 import type { Exchange } from './exchange.ts';
 import { clusterRoles, deployments, endpointSlices, pods } from './resources.ts';
-import { container, deploymentSpec, podSpec } from './templates.ts';
+import { defaultedContainer, deploymentSpec, podSpec } from './templates.ts';
 
 const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const DRY_RUN = { dryRun: ['All'] };
@@ -84,7 +84,9 @@ export const kinds: Exchange[] = [
         c: DRY_RUN,
       })) {
         await quiet.create(
-          things.object(name, { spec: podSpec([container('a')], { enableServiceLinks: true }) }),
+          things.object(name, {
+            spec: podSpec([defaultedContainer('a')], { enableServiceLinks: true }),
+          }),
         );
         await quiet.patch(name, 'merge', { metadata: { managedFields: [{}] } });
         await quiet.delete(name, options);

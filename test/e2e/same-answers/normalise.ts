@@ -4,7 +4,7 @@
  */
 import type { Entry, Json, JsonObject } from './api.ts';
 
-export function normalise(transcript: readonly Entry[]): Json[] {
+export function normaliseTranscript(transcript: readonly Entry[]): Json[] {
   const names = new Names(transcript);
   const versions = new Versions(transcript);
 

@@ -7,7 +7,7 @@ import { configMaps, leases, secrets, widgets } from './resources.ts';
 
 const all = [configMaps, secrets, leases, widgets];
 
-export const objects: Exchange[] = [
+export const objectExchanges: Exchange[] = [
   ...all.map(
     (type): Exchange => ({
       name: `a ${type.kind} is created, read, updated and deleted`,

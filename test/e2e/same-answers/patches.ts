@@ -1,16 +1,16 @@
 /** Exchanges about strategic merge patches, and what is wrong with patches of all kinds. */
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, podTemplates, widgets } from './resources.ts';
-import { container, deploymentSpec, template } from './templates.ts';
+import { defaultedContainer, deploymentSpec, template } from './templates.ts';
 
 const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
 
 /** Patches of a PodTemplate with containers a and b and some more, each of which begins anew. */
 const ON_CONTAINERS: [what: string, patch: object][] = [
   ['merges by name', { containers: [{ name: 'b', image: 'image:2' }] }],
-  ['adds ahead', { containers: [container('c')] }],
+  ['adds ahead', { containers: [defaultedContainer('c')] }],
   ['deletes by name', { containers: [{ name: 'a', $patch: 'delete' }] }],
-  ['replaces the list', { containers: [container('c'), { $patch: 'replace' }] }],
+  ['replaces the list', { containers: [defaultedContainer('c'), { $patch: 'replace' }] }],
   [
     'orders',
     {
@@ -85,7 +85,10 @@ export const patches: Exchange[] = [
         const things = api.of(podTemplates);
         const securityContext = { runAsUser: 1 };
         const made = template(
-          [container('a', { env: env('x', 'y'), securityContext }), container('b')],
+          [
+            defaultedContainer('a', { env: env('x', 'y'), securityContext }),
+            defaultedContainer('b'),
+          ],
           {
             affinity: { nodeAffinity: {} },
             tolerations: [{ key: 'a', operator: 'Exists' }],

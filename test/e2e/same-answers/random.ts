@@ -4,7 +4,7 @@
  * earlier answers, so as long as two servers have agreed, they are asked the same.
  */
 import { Random } from '../../helpers/random.ts';
-import type { Answer, Api, Collection, JsonObject, KubeBody } from './api.ts';
+import type { Api, Collection, JsonObject, KubeBody, RecordedAnswer } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, type ResourceType, secrets, widgets } from './resources.ts';
 
@@ -127,7 +127,7 @@ class RandomWalk {
   }
 
   /** By one of a few managers, of a part of the fields or of none, by force or not. */
-  #apply(name: string): Promise<Answer> {
+  #apply(name: string): Promise<RecordedAnswer> {
     const { finalizers: _, ...metadata } = this.#metadata();
     const force: Record<string, string> = this.#random.chance(0.4) ? { force: 'true' } : {};
     const fields = this.#random.chance(0.7) ? this.#fields() : {};
@@ -159,7 +159,7 @@ class RandomWalk {
     return { preconditions: this.#pick([{ uid }, { resourceVersion }, { uid, resourceVersion }]) };
   }
 
-  async #remember(call: Promise<Answer>): Promise<void> {
+  async #remember(call: Promise<RecordedAnswer>): Promise<void> {
     const { status, body } = await call;
     if (status !== 200 && status !== 201) return;
     const { name } = body.metadata;

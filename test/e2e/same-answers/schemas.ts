@@ -5,7 +5,7 @@
 import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, sites } from './resources.ts';
-import { container, template } from './templates.ts';
+import { defaultedContainer, template } from './templates.ts';
 
 /**
  * Specs of a site; each breaks one rule, so that the order in which the real server tells several
@@ -307,7 +307,7 @@ export const schemas: Exchange[] = [
         [leases, { spec: { holderIdentity: 'a', unknown: { x: 1 } } }],
         [
           podTemplates,
-          { template: template([container('a', { bar: 1, ports: [] })], { baz: {} }) },
+          { template: template([defaultedContainer('a', { bar: 1, ports: [] })], { baz: {} }) },
         ],
       ];
       for (const [type, fields] of bodies) {

@@ -1,7 +1,7 @@
 /** Exchanges about scales, bindings and evictions, and about what discovery says. */
 import type { Exchange } from './exchange.ts';
 import { coreEvents, deployments, events, pods, sites, widgets } from './resources.ts';
-import { container, deploymentSpec, podSpec } from './templates.ts';
+import { defaultedContainer, deploymentSpec, podSpec } from './templates.ts';
 
 export const subresources: Exchange[] = [
   {
@@ -75,7 +75,7 @@ export const subresources: Exchange[] = [
       };
       const quiet = api.unrecorded().of(pods);
       for (const name of ['a', 'b'])
-        await quiet.create(things.object(name, { spec: podSpec([container('a')], spec) }));
+        await quiet.create(things.object(name, { spec: podSpec([defaultedContainer('a')], spec) }));
       const post = (path: string, body: unknown, query: Record<string, string> = {}) =>
         api.call('POST', `${things.path}/${path}`, { body, query });
       const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };

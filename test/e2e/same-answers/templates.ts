@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from './api.ts';
 
-export const container = (name: string, fields: JsonObject = {}): JsonObject => ({
+export const defaultedContainer = (name: string, fields: JsonObject = {}): JsonObject => ({
   name,
   image: 'image:1',
   resources: {},
@@ -35,7 +35,7 @@ export const jobSpec: JsonObject = {
   backoffLimit: 6,
   manualSelector: true,
   selector: { matchLabels: { app: 'a' } },
-  template: template([container('a')], { restartPolicy: 'Never' }),
+  template: template([defaultedContainer('a')], { restartPolicy: 'Never' }),
   completionMode: 'NonIndexed',
   suspend: false,
   podReplacementPolicy: 'TerminatingOrFailed',
@@ -44,7 +44,7 @@ export const jobSpec: JsonObject = {
 export const deploymentSpec = (fields: JsonObject = {}): JsonObject => ({
   replicas: 2,
   selector: { matchLabels: { app: 'a' } },
-  template: template([container('a')]),
+  template: template([defaultedContainer('a')]),
   strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } },
   revisionHistoryLimit: 10,
   progressDeadlineSeconds: 600,

@@ -17,7 +17,7 @@ import {
   sites,
   widgets,
 } from './resources.ts';
-import { container, deploymentSpec, template } from './templates.ts';
+import { defaultedContainer, deploymentSpec, template } from './templates.ts';
 
 const TIMES = [
   '2026-01-02T03:04:05Z',
@@ -68,11 +68,16 @@ export const values: Exchange[] = [
       await kept.create(kept.object('a', { type: 'Opaque', stringData: { x: null, y: '1' } }));
       const apps = api.of(deployments);
       const nulls = { command: null, env: null, args: ['a', null] };
-      const spec = deploymentSpec({ template: template([container('a', nulls)]), paused: null });
+      const spec = deploymentSpec({
+        template: template([defaultedContainer('a', nulls)]),
+        paused: null,
+      });
       const { body } = await apps.create(apps.object('a', { spec }));
       await apps.put('a', {
         ...body,
-        spec: deploymentSpec({ template: template([container('a', { args: ['a', ''] })]) }),
+        spec: deploymentSpec({
+          template: template([defaultedContainer('a', { args: ['a', ''] })]),
+        }),
       });
       await apps.patch('a', 'strategic', {
         spec: { template: { spec: { containers: [{ name: 'a', args: null }] } } },

@@ -14,7 +14,7 @@ import {
   type ResourceType,
   secrets,
 } from './resources.ts';
-import { container, deploymentSpec, template } from './templates.ts';
+import { defaultedContainer, deploymentSpec, template } from './templates.ts';
 
 const type = (prefix: string, kind: string, plural: string): ResourceType => ({
   ...{ prefix, kind, plural },
@@ -34,7 +34,7 @@ const webhooks = type(
 const replicaSets = type('/apis/apps/v1', 'ReplicaSet', 'replicasets');
 
 const selector = { matchLabels: { app: 'a' } };
-const sets = { selector, template: template([container('a')]) };
+const sets = { selector, template: template([defaultedContainer('a')]) };
 const labels = { app: 'a' };
 
 /** Kinds with members that nobody has set. */
@@ -78,7 +78,7 @@ const BARE: [ResourceType, JsonObject][] = [
   [type('/apis/apps/v1', 'ControllerRevision', 'controllerrevisions'), { data: {} }],
   [
     podTemplates,
-    { template: template([container('a', { livenessProbe: null })], { metadata: null }) },
+    { template: template([defaultedContainer('a', { livenessProbe: null })], { metadata: null }) },
   ],
   [budgets, { spec: { minAvailable: 0, selector } }],
   [slices, { addressType: 'IPv4' }],
@@ -177,7 +177,7 @@ export const zeros: Exchange[] = [
         subdomain: '',
         affinity: {},
       };
-      const contained = container('a', {
+      const contained = defaultedContainer('a', {
         securityContext: { readOnlyRootFilesystem: false, runAsUser: 0 },
       });
       const spec = deploymentSpec({

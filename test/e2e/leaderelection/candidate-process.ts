@@ -16,7 +16,7 @@ const end = new AbortController();
 process.on('SIGTERM', () => end.abort());
 
 /** Fires at SIGTERM. */
-export const told: AbortSignal = end.signal;
+export const endSignal: AbortSignal = end.signal;
 
 const file = openSync(journal, 'a');
 
@@ -25,11 +25,11 @@ export { identity };
 /** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
 export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-export const note = (entry: ElectionLogEntry): void =>
+export const writeEntry = (entry: ElectionLogEntry): void =>
   void writeSync(file, `${JSON.stringify(entry)}\n`);
 
 /** To the API server; writes to the lease that it acknowledges are noted. */
-export function notingTransport(): Transport {
+export function journalingTransport(): Transport {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
   const transport = kubeConfigTransport(config);
@@ -48,7 +48,7 @@ export function notingTransport(): Transport {
       if (metadata.name !== LEASE.name)
         throw new Error(`a write to a lease of another name: ${metadata.name}`);
       const { holderIdentity: holder = '', leaseDurationSeconds: seconds } = spec;
-      note({
+      writeEntry({
         kind: 'write',
         at: now(),
         sentAt,
@@ -84,8 +84,8 @@ let run = 0;
 /** A piece of work that began at `at`: ends by itself, or at the step at which it is told to. */
 export async function work(at: number, signal: AbortSignal): Promise<void> {
   const number = ++run;
-  note({ kind: 'begin', at, run: number });
+  writeEntry({ kind: 'begin', at, run: number });
   const steps = stepsOf(number);
   for (let step = 0; step < steps && !signal.aborted; step++) await sleep(STEP_MS, signal);
-  note({ kind: 'end', at: now(), run: number, aborted: signal.aborted });
+  writeEntry({ kind: 'end', at: now(), run: number, aborted: signal.aborted });
 }

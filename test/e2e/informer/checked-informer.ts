@@ -28,7 +28,7 @@ interface Labelled extends KubeObject {
   metadata?: KubeObject['metadata'] & { labels?: Record<string, string> };
 }
 
-export class Watched {
+export class CheckedInformer {
   readonly journal: Journal;
   /** What made the informer list again. */
   readonly errors: unknown[] = [];

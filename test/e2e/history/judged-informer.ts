@@ -12,14 +12,14 @@ import { objectState, type ServerLogEntry, truthOf } from '../../helpers/history
 import { type History, listsOf } from '../../helpers/history/history.ts';
 import { judgeHistory, report } from '../../helpers/history/judge.ts';
 import { RecordingHandler, RecordingTransport } from '../../helpers/history/recorder.ts';
-import { resourceOf } from '../informer/watched.ts';
+import { resourceOf } from '../informer/checked-informer.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 const SYNC_MS = 30_000;
 const CATCH_UP_MS = 40_000;
 const STOP_MS = 10_000;
 
-export class Judged {
+export class JudgedInformer {
   readonly name: string;
   readonly type: ResourceType;
   readonly watchList: boolean;

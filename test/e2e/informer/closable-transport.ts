@@ -6,7 +6,7 @@ import {
   type TransportResponse,
 } from 'capstan/cache';
 
-export class Gate implements Transport {
+export class ClosableTransport implements Transport {
   readonly #inner: Transport;
   #shut = false;
   readonly requests: string[] = [];
