@@ -9,13 +9,13 @@ import type { ApiError } from './status.ts';
 import { type View, wholeObjects } from './views.ts';
 import { yamlOfJson } from './yaml.ts';
 
-export const warned = (answer: Answer, warnings: readonly string[]): Answer =>
+export const withWarnings = (answer: Answer, warnings: readonly string[]): Answer =>
   warnings.length === 0
     ? answer
     : { ...answer, warnings: [...warnings, ...(answer.warnings ?? [])] };
 
 /** Converts a JSON answer to YAML if the client asks for it. */
-export async function inForm(request: Incoming, answer: Answer): Promise<Answer> {
+export async function inAcceptedFormat(request: Incoming, answer: Answer): Promise<Answer> {
   const isYaml = answer.type === 'application/json' && wantsYaml(request.headers.accept);
   return isYaml ? { ...answer, type: YAML, body: await yamlOfJson(answer.body) } : answer;
 }
@@ -63,16 +63,19 @@ export function answer(
   view?: (shape: AnswerShape) => View,
 ): Answer {
   const written = telling(warnings, () => {
-    const made = write();
+    const result = write();
     return view === undefined
-      ? made
-      : telling(made.warnings ?? [], () => ({ code: made.code, json: shownIn(view, made.json) }));
+      ? result
+      : telling(result.warnings ?? [], () => ({
+          code: result.code,
+          json: encodedBy(view, result.json),
+        }));
   });
   const { code, json: text, warnings: all = [] } = written;
   return { ...jsonAnswer(code, text), ...(all.length > 0 ? { warnings: all } : {}) };
 }
 
-function shownIn(view: (shape: AnswerShape) => View, json: string): string {
+function encodedBy(view: (shape: AnswerShape) => View, json: string): string {
   if (json.startsWith('{"kind":"Status",')) return json;
   const form = view('object');
   return form === wholeObjects ? json : form.object({ object: readJson(json) as JsonObject, json });

@@ -3,7 +3,14 @@
  * part of serving.ts, which calls this; what is stored is the part of registry/.
  */
 import type { Clock } from '../../base/clock.ts';
-import { type Answer, answer, inForm, jsonAnswer, textAnswer, warned } from './answer.ts';
+import {
+  type Answer,
+  answer,
+  inAcceptedFormat,
+  jsonAnswer,
+  textAnswer,
+  withWarnings,
+} from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';
@@ -136,7 +143,7 @@ export class Api {
     try {
       const answer = await this.#handle(target, request, output, server, deprecation);
       if (answer === undefined) return undefined;
-      return inForm(request, warned(answer, deprecation));
+      return inAcceptedFormat(request, withWarnings(answer, deprecation));
     } catch (error) {
       if (error instanceof ApiError && !error.isOfRoute)
         error.warnings = [...deprecation, ...error.warnings];
@@ -179,12 +186,12 @@ export class Api {
     }
     checkScope(kind, route);
     if (method !== 'GET') await prepareRules(kind);
-    const shown = route.subresource === 'scale' ? SCALE : kind;
+    const servedKind = route.subresource === 'scale' ? SCALE : kind;
     const table = (version: string): View =>
-      tableView(shown, version, target.query.get('includeObject') ?? '', this.#wallTime);
+      tableView(servedKind, version, target.query.get('includeObject') ?? '', this.#wallTime);
     const wanted = (shape: AnswerShape | undefined): View =>
       viewFor(request.headers.accept, kind, shape, table);
-    const view = viewOf(shown, wanted(shapeOf(target.verb)));
+    const view = viewOf(servedKind, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     else if (kind.verbs !== undefined) checkVerbs(kind, route, method, target.verb);
     if (isConnect(route.subresource)) {
@@ -241,7 +248,7 @@ export class Api {
         const write = (): Written =>
           kind.verbs === undefined
             ? this.registry.create(path, object, options)
-            : this.#answered(kind, path, object, by, options);
+            : this.#createUnstored(kind, path, object, by, options);
         return answer(write, warnings, written);
       }
       case 'DELETE': {
@@ -310,8 +317,8 @@ export class Api {
           );
           // Warnings about the YAML of the body are sent only when the apply succeeds.
           const apply = (): Written => {
-            const made = this.registry.apply(path, config, options);
-            return { ...made, warnings: [...warnings, ...(made.warnings ?? [])] };
+            const applied = this.registry.apply(path, config, options);
+            return { ...applied, warnings: [...warnings, ...(applied.warnings ?? [])] };
           };
           return answer(apply, [], written);
         }
@@ -338,7 +345,7 @@ export class Api {
   }
 
   /** Answers a create that stores nothing: a review, or a Binding. */
-  #answered(
+  #createUnstored(
     kind: Kind,
     path: ResourcePath,
     object: JsonObject,

@@ -133,9 +133,9 @@ export function unrecognized(kind: Kind, body: string | Buffer, why: string): Ap
   const text = body.toString();
   const bytes = (): string =>
     text === '' ? '<empty>' : Buffer.from(body).toString('hex').slice(0, 60);
-  const shown = text.trimStart().startsWith('{') ? excerpt(text) : bytes();
+  const quotedBody = text.trimStart().startsWith('{') ? excerpt(text) : bytes();
   return badRequest(
-    `the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`,
+    `the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${quotedBody})`,
   );
 }
 

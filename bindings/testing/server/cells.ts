@@ -245,7 +245,7 @@ export function eventCells(object: JsonObject, now: number): Json[] {
     numberField(object, 'deprecatedCount') ||
     1;
   const kind = textField(object, about, 'kind').toLowerCase();
-  const named = textField(object, about, 'name');
+  const objectName = textField(object, about, 'name');
   const component =
     textField(object, 'source', 'component') ||
     textField(object, 'deprecatedSource', 'component') ||
@@ -259,7 +259,7 @@ export function eventCells(object: JsonObject, now: number): Json[] {
     sinceText(last, now),
     textField(object, 'type'),
     textField(object, 'reason'),
-    named === '' ? kind : `${kind}/${named}`,
+    objectName === '' ? kind : `${kind}/${objectName}`,
     textField(object, about, 'fieldPath'),
     host === '' ? component : `${component}, ${host}`,
     (textField(object, 'message') || textField(object, 'note')).trim(),
@@ -283,15 +283,15 @@ export function jobCells(object: JsonObject, now: number): Json[] {
   const end = textField(object, 'status', 'completionTime');
   const duration =
     start === '' ? '' : durationText((end === '' ? now : Date.parse(end)) - Date.parse(start));
-  const holds = (type: string): boolean =>
+  const hasCondition = (type: string): boolean =>
     objects(object, 'status', 'conditions').some(
       (each) => each.type === type && each.status === 'True',
     );
   const status =
-    ['Complete', 'Failed'].find(holds) ??
+    ['Complete', 'Failed'].find(hasCondition) ??
     (stringAt(metadataOf(object), 'deletionTimestamp') !== ''
       ? 'Terminating'
-      : (['Suspended', 'FailureTarget', 'SuccessCriteriaMet'].find(holds) ?? 'Running'));
+      : (['Suspended', 'FailureTarget', 'SuccessCriteriaMet'].find(hasCondition) ?? 'Running'));
   return [
     name(object),
     status,
@@ -328,10 +328,10 @@ export function targetsCell(object: JsonObject): string {
     const of = objectAt(metric, type.charAt(0).toLowerCase() + type.slice(1));
     const utilization = at(of, 'target', 'averageUtilization');
     const value = textField(of, 'target', 'averageValue') || textField(of, 'target', 'value');
-    const shown = utilization === undefined ? value : `${String(utilization)}%`;
+    const current = utilization === undefined ? value : `${String(utilization)}%`;
     return type === 'Resource'
-      ? `${textField(of, 'name')}: <unknown>/${shown}`
-      : `<unknown>/${shown}`;
+      ? `${textField(of, 'name')}: <unknown>/${current}`
+      : `<unknown>/${current}`;
   });
   if (all.length === 0) return '<none>';
   return all.length > 2

@@ -40,24 +40,28 @@ function noProxy({ resource, name }: ResourcePath): ApiError {
   return notFound({ group: '', what: 'services', name });
 }
 
-function requireContainer(pod: string, spec: JsonObject, asked: string | null | undefined): void {
-  if (asked === undefined) return;
+function requireContainer(
+  pod: string,
+  spec: JsonObject,
+  requested: string | null | undefined,
+): void {
+  if (requested === undefined) return;
   const names = ['containers', 'initContainers', 'ephemeralContainers'].map((member) => {
     const list = spec[member];
     return Array.isArray(list) ? list.filter(isObject).map((each) => stringAt(each, 'name')) : [];
   });
   const [containers = []] = names;
-  if (asked === null || asked === '') {
+  if (requested === null || requested === '') {
     if (containers.length < 2) return;
     const why = `choose one of: [${names.flat().join(' ')}]`;
     throw badRequest(`a container name must be specified for pod ${pod}, ${why}`);
   }
-  if (!names.flat().includes(asked))
-    throw badRequest(`container ${asked} is not valid for pod ${pod}`);
+  if (!names.flat().includes(requested))
+    throw badRequest(`container ${requested} is not valid for pod ${pod}`);
 }
 
 /** apis/core/validation ValidatePodLogOptions. */
-const LEAST: Readonly<Record<string, number>> = { sinceSeconds: 1, tailLines: 0, limitBytes: 1 };
+const MINIMUM: Readonly<Record<string, number>> = { sinceSeconds: 1, tailLines: 0, limitBytes: 1 };
 
 function requireLogOptions(name: string, query: URLSearchParams): void {
   const time = query.get('sinceTime') ?? '';
@@ -66,7 +70,7 @@ function requireLogOptions(name: string, query: URLSearchParams): void {
   } catch (error) {
     throw error instanceof TimeError ? badRequest(error.message) : error;
   }
-  const errors = Object.entries(LEAST).flatMap(([option, least]) => {
+  const errors = Object.entries(MINIMUM).flatMap(([option, least]) => {
     const text = query.get(option) ?? '';
     if (text === '') return [];
     if (!/^[+-]?\d+$/.test(text))

@@ -195,8 +195,8 @@ const STORED_AS: Readonly<Record<string, string>> = {
 
 /** apiserver: pkg/endpoints/discovery/storageversionhash.go. */
 function storageHash({ group, version, kind, definition }: Kind): string {
-  const shown = `${definition?.storage ?? `${group}/${version}`}/${kind}`;
-  const stored = STORED_AS[shown] ?? shown;
+  const typeName = `${definition?.storage ?? `${group}/${version}`}/${kind}`;
+  const stored = STORED_AS[typeName] ?? typeName;
   return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
 }
 

@@ -65,14 +65,14 @@ const OPAQUE = /^[[{]?[*(]/;
 /** A scanner of valid JSON. */
 class Scanner {
   readonly #text: string;
-  readonly #twice: (path: string) => void;
+  readonly #onDuplicate: (path: string) => void;
   #at = 0;
   /** Inside a type with an UnmarshalJSON of its own, which reports no duplicates. */
   #isOpaque = false;
 
-  constructor(text: string, twice: (path: string) => void) {
+  constructor(text: string, onDuplicate: (path: string) => void) {
     this.#text = text;
-    this.#twice = twice;
+    this.#onDuplicate = onDuplicate;
   }
 
   value(path: string, type: Atom | undefined): Json {
@@ -102,7 +102,7 @@ class Scanner {
       const isMap = type?.map?.values !== undefined;
       const before = type?.map === undefined || isMap ? undefined : members.get(name);
       const field = type?.map?.field(name);
-      if (members.has(name) && !this.#isOpaque) this.#twice(at);
+      if (members.has(name) && !this.#isOpaque) this.#onDuplicate(at);
       this.#next();
       this.#at++;
       const wasOpaque = this.#isOpaque;

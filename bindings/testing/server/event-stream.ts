@@ -91,7 +91,7 @@ export class EventStream {
   }
 
   #pass(frame: SentFrame): boolean {
-    if (this.#over || this.#leavesOut(frame)) return true;
+    if (this.#over || this.#isOmitted(frame)) return true;
     const bytes = this.#altered(frame);
     for (const fault of this.#placed) {
       if ((fault.do !== 'end' && fault.do !== 'hang') || this.#sent !== (fault.afterEvents ?? 0))
@@ -107,7 +107,7 @@ export class EventStream {
     return room;
   }
 
-  #leavesOut({ type, endsInitial = false }: SentFrame): boolean {
+  #isOmitted({ type, endsInitial = false }: SentFrame): boolean {
     if (type !== 'BOOKMARK') return false;
     return this.#omitted.has(endsInitial ? 'initial-events-end' : 'bookmarks');
   }

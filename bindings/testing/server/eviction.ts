@@ -16,7 +16,7 @@ import { requireName, success } from './subresources.ts';
 
 const BUDGETS = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 /** Seconds after which to retry while the budget's status is not of its latest generation. */
-const AGAIN = 10;
+const RETRY_AFTER_SECONDS = 10;
 
 export function evict(
   registry: Registry,
@@ -25,14 +25,15 @@ export function evict(
   dryRun: boolean,
 ): Written {
   requireName(path, eviction, 'Eviction');
-  const asked = objectAt(eviction, 'deleteOptions');
-  const isDry = dryRun || (Array.isArray(asked.dryRun) && asked.dryRun.length > 0);
-  const { uid, resourceVersion } = objectAt(asked, 'preconditions');
+  const evictionOptions = objectAt(eviction, 'deleteOptions');
+  const isDry =
+    dryRun || (Array.isArray(evictionOptions.dryRun) && evictionOptions.dryRun.length > 0);
+  const { uid, resourceVersion } = objectAt(evictionOptions, 'preconditions');
   const kind = registry.kinds.get(path.resource);
   const pod = registry.get({ ...path, subresource: '' }, 0);
   const unhealthy = canIgnoreBudget(pod.object)
     ? undefined
-    : charge(registry, path, pod.object, isDry);
+    : takeDisruption(registry, path, pod.object, isDry);
   try {
     requirePreconditions(kind, pod, {
       uid: (uid as string) || undefined,
@@ -41,12 +42,12 @@ export function evict(
     });
   } catch (error) {
     // The real server assumes that the Pod has become healthy since.
-    throw unhealthy === undefined || resourceVersion !== undefined ? error : again(unhealthy);
+    throw unhealthy === undefined || resourceVersion !== undefined ? error : retryLater(unhealthy);
   }
   registry.modify(path, isDry, withTarget);
   // The real server reads the options only now. Their resourceVersion is the one from before the
   // condition was written, and was checked above.
-  const options = deleteOptionsIn(asked);
+  const options = deleteOptionsIn(evictionOptions);
   registry.delete(path, { ...options, resourceVersion: undefined, dryRun: isDry });
   return success;
 }
@@ -94,7 +95,7 @@ const isReady = (pod: JsonObject): boolean => {
  * Takes one disruption from the Pod's budget, if there is one. Returns the name of a budget that
  * was not charged, as the Pod is not healthy. Throws 429.
  */
-function charge(
+function takeDisruption(
   registry: Registry,
   path: ResourcePath,
   pod: JsonObject,
@@ -125,9 +126,9 @@ function charge(
       count('currentHealthy') >= count('desiredHealthy') && count('desiredHealthy') > 0;
     if (policy === 'AlwaysAllow' || isSafe) return String(name);
   }
-  if (count('observedGeneration') < Number(generation ?? 0)) throw again(String(name));
-  const left = count('disruptionsAllowed');
-  if (left <= 0) {
+  if (count('observedGeneration') < Number(generation ?? 0)) throw retryLater(String(name));
+  const allowed = count('disruptionsAllowed');
+  if (allowed <= 0) {
     const needs =
       `needs ${count('desiredHealthy')} healthy pods and has ` +
       `${count('currentHealthy')} currently`;
@@ -140,16 +141,19 @@ function charge(
     const next: JsonObject = {
       ...status,
       disruptedPods: disrupted,
-      disruptionsAllowed: left - 1,
+      disruptionsAllowed: allowed - 1,
     };
-    return { ...object, status: left > 1 ? next : usedUp(next, now) };
+    return { ...object, status: allowed > 1 ? next : usedUp(next, now) };
   };
   registry.update(at, take, { dryRun, manager: 'kube-apiserver' });
   return undefined;
 }
 
-const again = (budget: string): ApiError =>
-  tooMany(`The disruption budget ${budget} is still being processed by the server.`, AGAIN);
+const retryLater = (budget: string): ApiError =>
+  tooMany(
+    `The disruption budget ${budget} is still being processed by the server.`,
+    RETRY_AFTER_SECONDS,
+  );
 
 /** The status after the last allowed disruption. */
 function usedUp(status: JsonObject, now: string): JsonObject {

@@ -104,7 +104,7 @@ export interface FaultTarget {
 
 interface Active {
   fault: Fault;
-  left: number;
+  remaining: number;
 }
 
 /** While a fault like this is active, every connection is refused. */
@@ -127,7 +127,10 @@ export class Faults {
   /** Returns the function that removes the fault; calling it again has no effect. */
   add(fault: Fault): () => void {
     checkFault(fault);
-    const active: Active = { fault: { ...fault }, left: fault.times ?? Number.POSITIVE_INFINITY };
+    const active: Active = {
+      fault: { ...fault },
+      remaining: fault.times ?? Number.POSITIVE_INFINITY,
+    };
     this.#active.add(active);
     return () => void this.#active.delete(active);
   }
@@ -145,8 +148,8 @@ export class Faults {
     // With `only`, the faults before it are left for a request that is answered.
     const used = only === undefined ? met : met.slice(-1);
     for (const active of used) {
-      active.left--;
-      if (active.left <= 0) this.#active.delete(active);
+      active.remaining--;
+      if (active.remaining <= 0) this.#active.delete(active);
     }
     return used.map((active) => active.fault);
   }

@@ -68,12 +68,12 @@ export function readFields(
 ): ReadFields {
   const unknown: string[] = [];
   const type = kind.builtIn ? typeOf(kind) : undefined;
-  const twice = text === undefined ? undefined : readTwice(text, given, type);
-  const object = twice === undefined ? given : (twice.value as JsonObject);
+  const duplicates = text === undefined ? undefined : readTwice(text, given, type);
+  const object = duplicates === undefined ? given : (duplicates.value as JsonObject);
   const read = kind.builtIn ? readBuiltIn(kind, object, unknown, converted) : object;
   if (!kind.builtIn) findUnknown(kind, object, unknown);
   const problems = [
-    ...(twice?.problems ?? []),
+    ...(duplicates?.problems ?? []),
     ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
   ];
   return { object: read, problems: kind.builtIn ? problems.slice(0, MOST_PROBLEMS) : problems };
@@ -114,16 +114,18 @@ const emptied = new WeakSet<object>();
  * from nil: each write of an empty one increments the generation. kubernetes:
  * pkg/registry/networking/networkpolicy, pkg/registry/admissionregistration.
  */
-const TOLD_APART: Readonly<Record<string, string>> = {
+const COMPARED_DEEPLY: Readonly<Record<string, string>> = {
   networkpolicies: 'spec',
   mutatingwebhookconfigurations: 'webhooks',
   validatingwebhookconfigurations: 'webhooks',
 };
 
 /** Whether a write increments the generation, although the stored object stays the same. */
-export function countsAnyway({ builtIn, plural }: Kind, read: JsonObject): boolean {
+export function incrementsGeneration({ builtIn, plural }: Kind, read: JsonObject): boolean {
   const member =
-    builtIn && Object.hasOwn(TOLD_APART, plural) ? read[TOLD_APART[plural] as string] : null;
+    builtIn && Object.hasOwn(COMPARED_DEEPLY, plural)
+      ? read[COMPARED_DEEPLY[plural] as string]
+      : null;
   return typeof member === 'object' && member !== null && emptied.has(member);
 }
 
@@ -155,7 +157,7 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
     const read = whole
-      ? withKnown(field, member, at, walk)
+      ? withKnownMembers(field, member, at, walk)
       : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
     if (!isUnset(field, read) || isKeptEmpty(walk, name)) members.push([name, read]);
     else if (typeof read === 'object') walk.emptied = true;
@@ -196,12 +198,12 @@ function isEmptyCollection(field: Field, value: Json): boolean {
  * The object as the real server reads it from its store, which keeps no empty lists: only
  * managedFields show that one was sent.
  */
-export const asKept = (kind: Kind, object: JsonObject): JsonObject =>
-  kind.builtIn ? (kept(typeOf(kind), object) as JsonObject) : object;
+export const asReadBack = (kind: Kind, object: JsonObject): JsonObject =>
+  kind.builtIn ? (storedValue(typeOf(kind), object) as JsonObject) : object;
 
-function kept({ list, map }: Atom, value: Json): Json {
+function storedValue({ list, map }: Atom, value: Json): Json {
   if (Array.isArray(value))
-    return list === undefined ? value : value.map((item: Json) => kept(list.items(), item));
+    return list === undefined ? value : value.map((item: Json) => storedValue(list.items(), item));
   if (!isObject(value) || map === undefined) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
@@ -210,7 +212,7 @@ function kept({ list, map }: Atom, value: Json): Json {
       if (member === undefined || type === undefined) return [name, member];
       return [
         name,
-        field !== undefined && isEmptyCollection(field, member) ? null : kept(type, member),
+        field !== undefined && isEmptyCollection(field, member) ? null : storedValue(type, member),
       ];
     }),
   );
@@ -225,7 +227,12 @@ const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
 /**
  * The metadata without unknown members of owner references and managedFields, which are reported.
  */
-function withKnown(field: Field, metadata: JsonObject, path: string, walk: Walk): JsonObject {
+function withKnownMembers(
+  field: Field,
+  metadata: JsonObject,
+  path: string,
+  walk: Walk,
+): JsonObject {
   const lists = ['ownerReferences', 'managedFields'].flatMap((name): [string, Json][] => {
     const list = metadata[name];
     const items = field.type().map?.field(name)?.type().list?.items();

@@ -28,7 +28,7 @@ export class Freshness {
       return run();
     } catch (error) {
       if (!(error instanceof TooLargeVersion && error.isCached)) throw error;
-      await this.reach(error.asked, output);
+      await this.reach(error.requested, output);
       return run();
     }
   }

@@ -40,13 +40,13 @@ export function checkListOptions(query: URLSearchParams): void {
  * bookmark that ends them.
  */
 export function wantsInitialEvents(query: URLSearchParams): boolean {
-  const asked = query.has('sendInitialEvents');
+  const requested = query.has('sendInitialEvents');
   const given = query.get(MATCH) ?? '';
   const version = query.get('resourceVersion') ?? '';
-  const legacy = !asked && given === '' && (version === '' || version === '0');
+  const legacy = !requested && given === '' && (version === '' || version === '0');
   const match = legacy ? NEWER : given;
   const errors: FieldError[] = [];
-  if (asked && match !== NEWER)
+  if (requested && match !== NEWER)
     errors.push(
       fieldForbidden(
         MATCH,
@@ -54,7 +54,7 @@ export function wantsInitialEvents(query: URLSearchParams): boolean {
       ),
     );
   if (match !== '') {
-    if (!asked && !legacy)
+    if (!requested && !legacy)
       errors.push(
         fieldForbidden(
           MATCH,
@@ -65,7 +65,7 @@ export function wantsInitialEvents(query: URLSearchParams): boolean {
     if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));
   }
   if (errors.length > 0) throw invalidOptions('ListOptions', errors);
-  return legacy || (asked && queryBool(query.get('sendInitialEvents')));
+  return legacy || (requested && queryBool(query.get('sendInitialEvents')));
 }
 
 /**

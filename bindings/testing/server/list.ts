@@ -98,10 +98,10 @@ export function integer(text: string | null): number {
 export function parseVersion(text: string, fail: (why: string) => Error): number {
   const isNumber = /^\d*$/.test(text);
   if (isNumber && BigInt(text) < 2n ** 64n) return Number(text);
-  const shown = JSON.stringify(text);
+  const quoted = JSON.stringify(text);
   const why = isNumber ? 'value out of range' : 'invalid syntax';
   throw fail(
-    `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`,
+    `resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${why}`,
   );
 }
 
@@ -120,19 +120,19 @@ function choosePage(
   limit: number,
 ): Page {
   const token = query.get('continue') ?? '';
-  const asked = query.get('resourceVersion') ?? '';
+  const requested = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
   const current = registry.versions.current;
   if (token !== '') {
-    if (asked !== '' && asked !== '0')
+    if (requested !== '' && requested !== '0')
       throw badRequest('specifying resource version is not allowed when using continue');
-    return { ...continuePage(registry, path, token), paged: asked === '' };
+    return { ...continuePage(registry, path, token), paged: requested === '' };
   }
-  const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
+  const version = parseVersion(requested, (why) => badRequest(`invalid resource version: ${why}`));
   if (version > current) throw new TooLargeVersion(version, current, path.resource);
   // resourceVersion 0 is answered from the watch cache, which does not page. A limit with any other
   // resourceVersion means an exact match.
-  if (version === 0) return { version: current, from: '', paged: asked === '' };
+  if (version === 0) return { version: current, from: '', paged: requested === '' };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   if (!exact) return { version: current, from: '', paged: true };
   if (version < registry.store(path.resource).oldest) throw expired(TOO_OLD);

@@ -59,10 +59,10 @@ export function writeOptions(
   }
   const { dryRun, error } = dryRunOf(dryRunsIn(query));
   if (error !== undefined) errors.push(error);
-  const asked = query.get('fieldValidation') ?? '';
-  const fieldValidation = VALIDATIONS.find((known) => known === asked) ?? 'Warn';
-  if (asked !== '' && asked !== fieldValidation) {
-    errors.push(fieldNotSupported('fieldValidation', asked, ['', ...VALIDATIONS]));
+  const requested = query.get('fieldValidation') ?? '';
+  const fieldValidation = VALIDATIONS.find((known) => known === requested) ?? 'Warn';
+  if (requested !== '' && requested !== fieldValidation) {
+    errors.push(fieldNotSupported('fieldValidation', requested, ['', ...VALIDATIONS]));
   }
   if (errors.length > 0) throw invalidOptions(kind, errors);
   return {
@@ -112,15 +112,15 @@ function checked(given: Given): DeletionOptions {
   }
   if (policy !== propagation)
     errors.push(fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil']));
-  const asked = dryRunOf(dryRun);
-  if (asked.error !== undefined) errors.push(asked.error);
+  const dryRunOption = dryRunOf(dryRun);
+  if (dryRunOption.error !== undefined) errors.push(dryRunOption.error);
   if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
   return {
     ...others,
     propagation:
       propagation ?? (orphans === undefined ? undefined : orphans ? 'Orphan' : 'Background'),
     cascades: orphans === false,
-    dryRun: asked.dryRun,
+    dryRun: dryRunOption.dryRun,
   };
 }
 

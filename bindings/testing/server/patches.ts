@@ -51,8 +51,10 @@ export function patchFrom(
     };
     const text = (): string => writeJson(kind.builtIn ? result : sorted(result));
     const refuse = (why: string): Error => {
-      const shown = type === 'strategic' ? goText(patch) : text();
-      return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
+      const patchText = type === 'strategic' ? goText(patch) : text();
+      return invalidObject({ group: '', what: '', name: '' }, [
+        fieldInvalid('patch', patchText, why),
+      ]);
     };
     if (type === 'strategic' && !(isText('apiVersion') && isText('kind')))
       throw refuse('unrecognized type: string');
@@ -74,10 +76,14 @@ export function patchFrom(
       throw error;
     }
     // Duplicate fields are looked for in the patch: the object has none.
-    const twice = duplicateFields(body, patch);
+    const duplicates = duplicateFields(body, patch);
     const all = isObject(patch)
-      ? [...twice, ...problems]
-      : [...twice.map((why) => `json patch ${why}`), ...unknownInOperations(patch), ...problems];
+      ? [...duplicates, ...problems]
+      : [
+          ...duplicates.map((why) => `json patch ${why}`),
+          ...unknownInOperations(patch),
+          ...problems,
+        ];
     if (validation === 'Strict' && all.length > 0)
       throw refuse(`strict decoding error: ${all.join(', ')}`);
     if (validation === 'Warn') warnings.splice(0, warnings.length, ...all);

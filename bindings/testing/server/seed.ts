@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../../base/errors.ts';
-import { asKept, FieldTypeError, readFields } from './fields.ts';
+import { asReadBack, FieldTypeError, readFields } from './fields.ts';
 import { isObject, type JsonObject, readJson, stringAt, writeJson } from './json.ts';
 import { storageKey } from './registry/forms.ts';
 import { type Kind, splitApiVersion } from './registry/kinds.ts';
@@ -70,7 +70,7 @@ function read(
     ...metadata,
   };
   // Normalizes empty values as Go does, so that the next write of the same object is no change.
-  const fields = withPlace(what, () => asKept(kind, readFields(kind, sent, undefined).object));
+  const fields = withPlace(what, () => asReadBack(kind, readFields(kind, sent, undefined).object));
   const object = prepare(kind, assemble(kind, complete, fields));
   return { kind, key: storeKey(namespace, stringAt(metadataOf(object), 'name')), object };
 }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { handleError } from '../../base/handle-error.ts';
-import { failure, inForm } from './answer.ts';
+import { failure, inAcceptedFormat } from './answer.ts';
 import { Api } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
@@ -53,27 +53,28 @@ export class Serving {
   async #serve(request: ServerRequest, reply: Reply): Promise<void> {
     const output = new Output(reply, request.headers['accept-encoding'] as string | undefined);
     const target = parseTarget(request.method ?? 'GET', request.url ?? '/');
-    const ofStream: StreamFault[] = [];
+    const streamFaults: StreamFault[] = [];
     for (const fault of this.faults.take(target)) {
-      if (isAnswer(fault)) return hit(fault, target, output);
-      if (isOfStream(fault)) ofStream.push(fault);
+      if (isAnswer(fault)) return answerByFault(fault, target, output);
+      if (isOfStream(fault)) streamFaults.push(fault);
       else if (fault.do === 'delay') await this.#delay(fault.ms, output);
       else if (fault.do === 'drop') output.cutAfter(fault.afterBytes);
       else output.splitInto(fault.chunkBytes);
     }
     if (output.closed) return;
     try {
-      const server = { address: this.#address, faults: ofStream };
+      const server = { address: this.#address, faults: streamFaults };
       const answer = await this.api.handle(target, request, output, server);
       if (answer === undefined) return;
       // `omit: 'version'` is the only fault of a stream that hits lists.
-      if (ofStream.length > 0) answer.body = withoutVersion(readJson(answer.body) as JsonObject);
+      if (streamFaults.length > 0)
+        answer.body = withoutVersion(readJson(answer.body) as JsonObject);
       send(output, answer);
     } catch (error) {
       if (output.closed || (request.errored ?? null) !== null) return;
       if (!(error instanceof ApiError)) handleError(error, 'embedded API server');
       const answer = failure(error instanceof ApiError ? error : genericStatus(500));
-      send(output, await inForm(request, answer));
+      send(output, await inAcceptedFormat(request, answer));
     }
   }
 
@@ -101,7 +102,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
 }
 
 /** Runs a fault that replaces the answer. */
-function hit(fault: AnswerFault, target: ApiTarget, output: Output): void {
+function answerByFault(fault: AnswerFault, target: ApiTarget, output: Output): void {
   switch (fault.do) {
     case 'status':
       send(output, failure(genericStatus(fault.status, fault.reason, seconds(fault.retryAfter))));

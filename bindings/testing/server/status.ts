@@ -275,24 +275,24 @@ export const expired = (message: string, token?: string): ApiError =>
 
 /** 504: the resourceVersion is newer than the server's, also after waiting; see freshness.ts. */
 export class TooLargeVersion extends ApiError {
-  readonly asked: number;
+  readonly requested: number;
   /** The real server does not cache Events: etcd answers at once. */
   readonly isCached: boolean;
 
   constructor(
-    asked: number,
+    requested: number,
     current: number,
     { group, plural }: { group: string; plural: string },
   ) {
     const isCached = plural !== 'events' || !['', 'events.k8s.io'].includes(group);
-    super(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
+    super(504, `Timeout: Too large resource version: ${requested}, current: ${current}`, {
       reason: 'Timeout',
       details: {
         causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
         ...(isCached ? { retryAfterSeconds: 1 } : {}),
       },
     });
-    this.asked = asked;
+    this.requested = requested;
     this.isCached = isCached;
   }
 }

@@ -107,10 +107,10 @@ function deleteFrom(
     result.set(name, mergeList(type, name, list, value));
     return;
   }
-  const gone = new Set(value.map(jsonKey));
+  const deleted = new Set(value.map(jsonKey));
   result.set(
     name,
-    list.filter((item) => !gone.has(jsonKey(item))),
+    list.filter((item) => !deleted.has(jsonKey(item))),
   );
 }
 
@@ -123,11 +123,11 @@ function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   if (keys === undefined) return original;
   const wrong = (): ApiError => badRequest('invalid patch format of retainKeys');
   if (!isList(keys)) throw wrong();
-  const stay = new Set(keys);
+  const retained = new Set(keys);
   for (const [name, value] of Object.entries(patch)) {
-    if (!name.startsWith('$') && value !== null && !stay.has(name)) throw wrong();
+    if (!name.startsWith('$') && value !== null && !retained.has(name)) throw wrong();
   }
-  return Object.fromEntries(Object.entries(original).filter(([name]) => stay.has(name)));
+  return Object.fromEntries(Object.entries(original).filter(([name]) => retained.has(name)));
 }
 
 /** Merges and orders the lists that have `$setElementOrder`, and removes them from the patch. */
@@ -220,32 +220,32 @@ function mergeObjects(
       throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
     return jsonKey(key);
   };
-  const gone = new Set<string | undefined>();
+  const deleted = new Set<string | undefined>();
   const rest: JsonObject[] = [];
   let replace = false;
   for (const item of patch) {
     const directive = item[PATCH];
     if (directive === undefined) rest.push(item);
-    else if (directive === 'delete') gone.add(keyOf(item));
+    else if (directive === 'delete') deleted.add(keyOf(item));
     else if (directive === 'replace') replace = true;
     else if (directive === 'merge')
       throw failed('merging lists cannot yet be specified in the patch');
     else throw badDirective(directive, item);
   }
   if (replace) return rest;
-  const left = original.filter((item) => !gone.has(nameOf(item, mergeKey)));
-  const merged = [...left];
-  const places = placesIn(left, mergeKey);
+  const remaining = original.filter((item) => !deleted.has(nameOf(item, mergeKey)));
+  const merged = [...remaining];
+  const places = placesIn(remaining, mergeKey);
   for (const item of rest) {
     const key = keyOf(item);
     const at = places.get(key) ?? merged.length;
     const had = merged[at];
-    const made = had === undefined ? withoutDirectives(item) : mergeMap(items, had, item);
-    merged[at] = (made ?? {}) as JsonObject;
+    const next = had === undefined ? withoutDirectives(item) : mergeMap(items, had, item);
+    merged[at] = (next ?? {}) as JsonObject;
     places.delete(key); // with a key of null it is gone
     places.set(jsonKey(merged[at][mergeKey]), at);
   }
-  return arrange(merged, rest, left, mergeKey);
+  return arrange(merged, rest, remaining, mergeKey);
 }
 
 /**
@@ -267,15 +267,15 @@ function arrange(
   const server = items.filter(({ patch }) => patch < 0).sort((a, b) => a.server - b.server);
   const result: Json[] = [];
   for (let left = 0, right = 0; left < server.length || right < patched.length; ) {
-    const [mine, theirs] = [server[left], patched[right]];
+    const [serverItem, patchItem] = [server[left], patched[right]];
     if (
-      mine !== undefined &&
-      (theirs === undefined || (mine.server >= 0 && mine.server < theirs.server))
+      serverItem !== undefined &&
+      (patchItem === undefined || (serverItem.server >= 0 && serverItem.server < patchItem.server))
     ) {
-      result.push(mine.item);
+      result.push(serverItem.item);
       left++;
-    } else if (theirs !== undefined) {
-      result.push(theirs.item);
+    } else if (patchItem !== undefined) {
+      result.push(patchItem.item);
       right++;
     }
   }

@@ -104,7 +104,7 @@ export function updateScale(
     },
     options,
   );
-  return shown(kind, written);
+  return asScale(kind, written);
 }
 
 /** Applies the replicas only; other fields of the applied scale are ignored. */
@@ -132,10 +132,10 @@ export function applyScale(
     options.guard?.(...args);
     requireReplicas(kind, path, replicas);
   };
-  return shown(kind, registry.apply(path, wanted, { ...options, guard }));
+  return asScale(kind, registry.apply(path, wanted, { ...options, guard }));
 }
 
-const shown = (kind: Kind, { code, json }: Written): Written => ({
+const asScale = (kind: Kind, { code, json }: Written): Written => ({
   code,
   json: JSON.stringify(scaleOf(kind, JSON.parse(json) as JsonObject)),
 });
@@ -239,14 +239,14 @@ export function bind(
 function requireSame(
   { name, namespace }: ResourcePath,
   what: string,
-  asked: Json | undefined,
+  requested: Json | undefined,
   was: Json | undefined,
 ): void {
-  if (asked === undefined || asked === '' || asked === was) return;
+  if (requested === undefined || requested === '' || requested === was) return;
   const why =
     `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ` +
     'ResourceVersion: 0, ' +
-    `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(asked)}, ` +
+    `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(requested)}, ` +
     `${what} in object meta: ${String(was)}`;
   throw conflict({ group: '', what: 'pods', name }, why);
 }

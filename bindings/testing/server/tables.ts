@@ -10,9 +10,9 @@ import { zeroObject } from './registry/types.ts';
 import { badRequest } from './status.ts';
 import {
   bookmarkMetadata,
+  type EncodedObject,
   type ListMetadata,
   partialMetadata,
-  type Shown,
   type View,
 } from './views.ts';
 
@@ -28,7 +28,7 @@ export function tableView(kind: Kind, version: string, included: string, now: ()
     throw badRequest(`unrecognized includeObject value: ${JSON.stringify(included)}`);
   const apiVersion = `meta.k8s.io/${version}`;
   const { columns, cells } = printerOf(kind);
-  const row = ({ object }: Shown): object => ({
+  const row = ({ object }: EncodedObject): object => ({
     cells: cells(object, now()),
     object: includedOf(object),
   });
@@ -50,16 +50,16 @@ export function tableView(kind: Kind, version: string, included: string, now: ()
       rows,
     });
   let began = false;
-  const one = (shown: Shown): string => {
-    const { resourceVersion } = metadataOf(shown.object);
-    return table({ resourceVersion }, [row(shown)]);
+  const one = (encoded: EncodedObject): string => {
+    const { resourceVersion } = metadataOf(encoded.object);
+    return table({ resourceVersion }, [row(encoded)]);
   };
   return {
     object: one,
     // Only the first event of a stream has the columns.
-    event(shown) {
-      const { resourceVersion } = metadataOf(shown.object);
-      const text = table({ resourceVersion }, [row(shown)], !began);
+    event(encoded) {
+      const { resourceVersion } = metadataOf(encoded.object);
+      const text = table({ resourceVersion }, [row(encoded)], !began);
       began = true;
       return text;
     },

@@ -40,24 +40,24 @@ export function readTime(text: string, micro: boolean): string {
   const layout = micro ? MICRO_TIME : TIME;
   const fail = (why: string): TimeError =>
     new TimeError(`parsing time ${JSON.stringify(text)} as ${JSON.stringify(layout)}: ${why}`);
-  const taken: string[] = [];
+  const parts: string[] = [];
   let rest = text;
   const outOfRange = (what: string): TimeError =>
     new TimeError(`parsing time ${JSON.stringify(text)}: ${what} out of range`);
-  const take = ([piece, takes, name, least = 0, most = 0]: Piece): void => {
-    const [found] = takes.exec(rest) ?? [];
+  const take = ([piece, pattern, name, least = 0, most = 0]: Piece): void => {
+    const [found] = pattern.exec(rest) ?? [];
     if (found === undefined)
       throw fail(`cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(piece)}`);
     if (name !== undefined && (Number(found) < least || Number(found) > most))
       throw outOfRange(name);
-    taken.push(found);
+    parts.push(found);
     rest = rest.slice(found.length);
   };
   PIECES.forEach(take);
   let fraction = '';
   if (micro) {
     take(MICROS);
-    fraction = taken.pop() as string;
+    fraction = parts.pop() as string;
   } else {
     rest = rest.slice(FRACTION.exec(rest)?.[0].length ?? 0);
   }
@@ -66,7 +66,7 @@ export function readTime(text: string, micro: boolean): string {
     throw new TimeError(
       `parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`,
     );
-  const [year, , month, , day, , hour, , minute, , second, zone] = taken as [string, ...string[]];
+  const [year, , month, , day, , hour, , minute, , second, zone] = parts as [string, ...string[]];
   const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   // Some engines take a day that does not exist as one of the next month.
   if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) throw outOfRange('day');

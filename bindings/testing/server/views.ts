@@ -8,7 +8,7 @@ import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { zeroObject } from './registry/types.ts';
 
 /** An object and its JSON text. */
-export interface Shown {
+export interface EncodedObject {
   readonly object: JsonObject;
   readonly json: string;
 }
@@ -20,10 +20,10 @@ export interface ListMetadata {
 }
 
 export interface View {
-  object(shown: Shown): string;
+  object(encoded: EncodedObject): string;
   /** The form in an event of a watch, where it differs; then the view belongs to one watch. */
-  event?(shown: Shown): string;
-  list(kind: Kind, items: readonly Shown[], metadata: ListMetadata): string;
+  event?(encoded: EncodedObject): string;
+  list(kind: Kind, items: readonly EncodedObject[], metadata: ListMetadata): string;
   /** The object of a bookmark: the kind's type, with metadata only. */
   bookmark(kind: Kind, metadata: JsonObject): string;
   /** false: events cannot be shown in this form, so the first one ends the watch. */
@@ -44,7 +44,7 @@ export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject
 const COUNTED = ['Deployment', 'ReplicaSet', 'StatefulSet'];
 
 export const wholeObjects: View = {
-  object: (shown) => shown.json,
+  object: (encoded) => encoded.json,
   list(kind, items, metadata) {
     if (!kind.builtIn) return customList(kind, items, metadata);
     // Items of a list omit kind and apiVersion for built-in kinds, but not for custom ones.
@@ -93,11 +93,11 @@ export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
  */
 function metadataAs(version: string, watchable: boolean): View {
   const apiVersion = `meta.k8s.io/${version}`;
-  const object = (shown: Shown): string =>
+  const object = (encoded: EncodedObject): string =>
     writeJson({
       kind: 'PartialObjectMetadata',
       apiVersion,
-      metadata: partialMetadata(shown.object),
+      metadata: partialMetadata(encoded.object),
     });
   return {
     object,
@@ -139,7 +139,7 @@ function listOf(
 /** Members in alphabetical order, and `continue` even when it is empty. */
 function customList(
   kind: Kind,
-  items: readonly Shown[],
+  items: readonly EncodedObject[],
   { version, token = '', remaining }: ListMetadata,
 ): string {
   const meta = JSON.stringify({
@@ -164,13 +164,13 @@ export function viewOf(kind: Kind, view: View): View {
   if (!isView(kind)) return view;
   const views = converting.get(kind) ?? new Map<View, View>();
   converting.set(kind, views);
-  let made = views.get(view);
-  if (made === undefined) {
-    made = {
-      object: (shown) => view.object(shownAs(kind, shown)),
+  let converted = views.get(view);
+  if (converted === undefined) {
+    converted = {
+      object: (encoded) => view.object(shownAs(kind, encoded)),
       ...(view.event === undefined
         ? {}
-        : { event: (shown: Shown) => view.event?.(shownAs(kind, shown)) ?? '' }),
+        : { event: (encoded: EncodedObject) => view.event?.(shownAs(kind, encoded)) ?? '' }),
       list: (of, items, metadata) =>
         view.list(
           of,
@@ -180,7 +180,7 @@ export function viewOf(kind: Kind, view: View): View {
       bookmark: view.bookmark,
       watchable: view.watchable,
     };
-    views.set(view, made);
+    views.set(view, converted);
   }
-  return made;
+  return converted;
 }

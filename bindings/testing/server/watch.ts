@@ -21,7 +21,7 @@ import type { Registry } from './registry/registry.ts';
 import { type ResourceStore, type Stored, type StoreEvent, withVersion } from './registry/store.ts';
 import { type ObjectPredicate, parseSelectors } from './selectors.ts';
 import { ApiError, expired, TooLargeVersion } from './status.ts';
-import type { Shown, View } from './views.ts';
+import type { EncodedObject, View } from './views.ts';
 
 /**
  * The shortest time of a watch without timeoutSeconds (apiserver: min-request-timeout). It ends
@@ -41,7 +41,7 @@ const LAST_BOOKMARK_MS = 2000;
 class Frames {
   event: StoreEvent | undefined;
   readonly #view: View;
-  readonly #made = new Map<FrameType, SentFrame>();
+  readonly #frames = new Map<FrameType, SentFrame>();
 
   constructor(view: View) {
     this.#view = view;
@@ -50,23 +50,24 @@ class Frames {
   of(event: StoreEvent, type: FrameType): SentFrame {
     if (this.event !== event) {
       this.event = event;
-      this.#made.clear();
+      this.#frames.clear();
     }
-    let made = this.#made.get(type);
-    if (made === undefined) {
-      const shown = type === 'DELETED' ? lastState(event) : (event.now as Stored);
-      const json = eventOf(this.#view, shown);
-      made = { type, key: event.key, bytes: frameBytes(type, json) };
-      this.#made.set(type, made);
+    let frame = this.#frames.get(type);
+    if (frame === undefined) {
+      const encoded = type === 'DELETED' ? lastState(event) : (event.now as Stored);
+      const json = eventOf(this.#view, encoded);
+      frame = { type, key: event.key, bytes: frameBytes(type, json) };
+      this.#frames.set(type, frame);
     }
-    return made;
+    return frame;
   }
 }
 
-const eventOf = (view: View, shown: Shown): string => view.event?.(shown) ?? view.object(shown);
+const eventOf = (view: View, encoded: EncodedObject): string =>
+  view.event?.(encoded) ?? view.object(encoded);
 
 /** The object of a DELETED event: its last state, with the resourceVersion of the event. */
-function lastState(event: StoreEvent): Shown {
+function lastState(event: StoreEvent): EncodedObject {
   const object = withVersion((event.old as Stored).object, event.version);
   return { object, json: writeJson(object) };
 }
@@ -113,7 +114,7 @@ class Watch {
     this.#detach = this.#options.store.watch({
       event: (event) => {
         if (this.#full) this.#behind++;
-        else this.#tell(event);
+        else this.#sendEvent(event);
       },
       closed: () => {
         this.#catchUp();
@@ -161,7 +162,7 @@ class Watch {
     this.#detach();
   }
 
-  #tell(event: StoreEvent): void {
+  #sendEvent(event: StoreEvent): void {
     if (event.version <= this.#cursor) return;
     this.#cursor = event.version;
     if (!event.key.startsWith(this.#options.prefix)) return;
@@ -183,7 +184,7 @@ class Watch {
     }
     this.#behind = 0;
     for (const event of this.#options.store.eventsAfter(this.#cursor)) {
-      this.#tell(event);
+      this.#sendEvent(event);
       if (this.#full) return;
     }
   }
@@ -225,8 +226,10 @@ export class Watches {
     const { view, faults, warnings } = how;
     const kind = this.#registry.kinds.get(path.resource);
     const store = this.#registry.store(path.resource);
-    const named = path.name === '' ? [] : [`metadata.name=${path.name}`];
-    const fields = [query.get('fieldSelector') ?? '', ...named].filter((term) => term !== '');
+    const nameSelector = path.name === '' ? [] : [`metadata.name=${path.name}`];
+    const fields = [query.get('fieldSelector') ?? '', ...nameSelector].filter(
+      (term) => term !== '',
+    );
     const seconds = integer(query.get('timeoutSeconds'));
     let fresh = false;
     const matches = parseSelectors(kind, query.get('labelSelector'), fields.join(','), () => {
@@ -256,9 +259,9 @@ export class Watches {
       return;
     }
     const { current } = versions;
-    const begin = fresh || version === 0 ? current : version;
+    const start = fresh || version === 0 ? current : version;
     const replay = faults.find((fault) => fault.do === 'replay');
-    const from = replay === undefined ? begin : store.before(begin, replay.lastEvents);
+    const from = replay === undefined ? start : store.before(start, replay.lastEvents);
     const options = {
       kind,
       store,

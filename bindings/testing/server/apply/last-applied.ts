@@ -19,7 +19,7 @@ import { compare, fieldsOf } from './typed.ts';
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The only manager for which this is done. */
-export const TAKES_OVER = 'kubectl';
+export const LAST_APPLIED_MANAGER = 'kubectl';
 
 const lastApplied = (object: JsonObject): Json | undefined =>
   objectAt(objectAt(object, 'metadata'), 'annotations')[ANNOTATION];

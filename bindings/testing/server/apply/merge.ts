@@ -23,8 +23,8 @@ export function merge(
       const out: [string, Json][] = [];
       for (const name of names) {
         const childType = memberType(map, name);
-        const [mine, theirs] = [ownMember(left, name), ownMember(right, name)];
-        const merged = childType === undefined ? (theirs ?? mine) : merge(childType, mine, theirs);
+        const [lhs, rhs] = [ownMember(left, name), ownMember(right, name)];
+        const merged = childType === undefined ? (rhs ?? lhs) : merge(childType, lhs, rhs);
         if (merged !== undefined) out.push([name, merged]);
       }
       return out.length === 0 ? undefined : (Object.fromEntries(out) as JsonObject);
@@ -47,8 +47,8 @@ function mergeItems(
   const left = live.map((value) => elementOf(list, value));
   const right = config.map((value) => elementOf(list, value));
   const out: Json[] = [];
-  const take = (mine: Json | undefined, theirs: Json | undefined): void => {
-    const merged = merge(list.items(), mine, theirs);
+  const take = (lhs: Json | undefined, rhs: Json | undefined): void => {
+    const merged = merge(list.items(), lhs, rhs);
     if (merged !== undefined) out.push(merged);
   };
   /** Only items that occur once in the object are merged. */
@@ -57,40 +57,40 @@ function mergeItems(
     const element = left[at] as string;
     mineBy.set(element, mineBy.has(element) ? null : value);
   }
-  const named = new Set(right);
+  const configElements = new Set(right);
   const shared = right.filter((element) => mineBy.has(element)).values();
   const merged = new Set<string>();
   let next = shared.next().value;
   for (let at = 0, to = 0; at < left.length || to < right.length; ) {
-    const mine = left[at];
-    const theirs = right[to];
-    if (mine !== undefined && theirs !== undefined) {
-      if (mine === theirs) {
-        merged.add(mine);
-        take(mineBy.get(mine), config[to]);
+    const lhs = left[at];
+    const rhs = right[to];
+    if (lhs !== undefined && rhs !== undefined) {
+      if (lhs === rhs) {
+        merged.add(lhs);
+        take(mineBy.get(lhs), config[to]);
         at++;
         to++;
         next = shared.next().value;
         continue;
       }
-      if (named.has(mine) && next !== undefined && next !== mine) {
+      if (configElements.has(lhs) && next !== undefined && next !== lhs) {
         at++; // shared, but not the one whose turn it is
         continue;
       }
     }
-    if (mine !== undefined) {
-      if (!named.has(mine)) {
+    if (lhs !== undefined) {
+      if (!configElements.has(lhs)) {
         take(live[at], undefined);
         at++;
         continue;
       }
-      if (merged.has(mine)) at++;
+      if (merged.has(lhs)) at++;
     }
-    if (theirs !== undefined) {
-      merged.add(theirs);
-      take(mineBy.get(theirs), config[to]);
+    if (rhs !== undefined) {
+      merged.add(rhs);
+      take(mineBy.get(rhs), config[to]);
       to++;
-      if (next === theirs) next = shared.next().value;
+      if (next === rhs) next = shared.next().value;
     }
   }
   return out.length === 0 ? undefined : out;

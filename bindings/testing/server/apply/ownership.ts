@@ -57,7 +57,7 @@ const STRIPPED = FieldSet.of([
 ]);
 
 /** Removes these members of the object and everything below them. */
-export const allBut = (...paths: PathElements[]): Filter => {
+export const excludeFields = (...paths: PathElements[]): Filter => {
   const excluded = FieldSet.of(paths);
   return (fields) => fields.withoutTrees(excluded);
 };
@@ -70,7 +70,7 @@ export const nothingBut =
 export const pathOf = path;
 
 /** The object without managedFields, for comparison. */
-const bare = (object: JsonObject): JsonObject => {
+const withoutManagers = (object: JsonObject): JsonObject => {
   const { metadata } = object;
   return isObject(metadata) ? { ...object, metadata: without(metadata, 'managedFields') } : object;
 };
@@ -89,14 +89,14 @@ export function ownUpdate(
     apiVersion: writer.apiVersion,
     subresource: writer.subresource,
   } as const;
-  const { left, changed } = settle(type, live, next, managers, undefined, writer);
+  const { remaining, changed } = resolveOwners(type, live, next, managers, undefined, writer);
   const id = identifier(entry);
   const gained = changed.difference(STRIPPED);
   if (gained.size > 0) {
-    const before = left.get(id)?.fields ?? FieldSet.empty;
-    left.set(id, { ...entry, fields: gained.union(before), time: writer.now });
+    const before = remaining.get(id)?.fields ?? FieldSet.empty;
+    remaining.set(id, { ...entry, fields: gained.union(before), time: writer.now });
   }
-  return capUpdaters(left);
+  return capUpdaters(remaining);
 }
 
 /**
@@ -110,23 +110,30 @@ export class NotConvertible extends ApiError {
 }
 
 /** The remaining fields of the other managers, the conflicts, and the changes. */
-function settle(
+function resolveOwners(
   type: Atom,
   live: Json,
   next: Json,
   managers: Managers,
   self: string | undefined,
   { filter, apiVersion, typeIn }: FieldWriter,
-): { left: Map<string, ManagedEntry>; conflicts: Map<ManagedEntry, FieldSet>; changed: FieldSet } {
-  const [before, after] = [bare(live as JsonObject), bare(next as JsonObject)];
+): {
+  remaining: Map<string, ManagedEntry>;
+  conflicts: Map<ManagedEntry, FieldSet>;
+  changed: FieldSet;
+} {
+  const [before, after] = [
+    withoutManagers(live as JsonObject),
+    withoutManagers(next as JsonObject),
+  ];
   const difference = compare(type, before, after);
   const changed = filter(difference.added.union(difference.modified));
   const removed = filter(difference.removed);
-  const left = new Map<string, ManagedEntry>();
+  const remaining = new Map<string, ManagedEntry>();
   const conflicts = new Map<ManagedEntry, FieldSet>();
   for (const [id, entry] of managers) {
     if (id === self) {
-      left.set(id, entry);
+      remaining.set(id, entry);
       continue;
     }
     // Entries of an API version that does not exist are dropped.
@@ -139,9 +146,9 @@ function settle(
     const conflict = entry.fields.intersection(changed);
     if (conflict.size > 0) conflicts.set(entry, conflict);
     const fields = entry.fields.difference(conflict).difference(removed);
-    if (fields.size > 0) left.set(id, { ...entry, fields });
+    if (fields.size > 0) remaining.set(id, { ...entry, fields });
   }
-  return { left, conflicts, changed };
+  return { remaining, conflicts, changed };
 }
 
 function requireConvertible(what: string, type: Atom | undefined, object: JsonObject): void {
@@ -177,24 +184,24 @@ export function ownApply(
   } as const;
   const id = identifier(entry);
   const last = managers.get(id);
-  const before = bare(live);
+  const before = withoutManagers(live);
   const fields = writer.filter(fieldsOf(type, config));
   const owners = new Map(managers);
   owners.set(id, { ...entry, fields, time: last?.time });
   const merged = merge(type, before, config) as JsonObject;
   const next = last === undefined ? merged : prune(type, merged, owners, last.fields, writer);
-  const { left, conflicts } = settle(type, before, next, owners, id, writer);
+  const { remaining, conflicts } = resolveOwners(type, before, next, owners, id, writer);
   for (const [entry, conflict] of conflicts) {
-    const left = conflict.difference(allowed);
-    if (left.size === 0) conflicts.delete(entry);
-    else conflicts.set(entry, left);
+    const contested = conflict.difference(allowed);
+    if (contested.size === 0) conflicts.delete(entry);
+    else conflicts.set(entry, contested);
   }
   if (conflicts.size > 0 && !force) throw applyConflict(conflicts);
   const same = sameJson(before, next);
   const owned = fields.difference(STRIPPED);
-  if (owned.size === 0) left.delete(id);
-  else left.set(id, { ...entry, fields: owned, time: same ? last?.time : writer.now });
-  return { object: same ? undefined : next, managers: left };
+  if (owned.size === 0) remaining.delete(id);
+  else remaining.set(id, { ...entry, fields: owned, time: same ? last?.time : writer.now });
+  return { object: same ? undefined : next, managers: remaining };
 }
 
 /**
@@ -215,16 +222,20 @@ function prune(
       `version ${apiVersion}`;
     requireConvertible(what, writer.typeIn(apiVersion), merged);
   }
-  const named = (set: FieldSet): FieldSet => set.withNamedFields(type);
-  let pruned = remove(type, merged, named(last)) ?? {};
-  const all = named(fieldsOf(type, merged));
+  const withNames = (set: FieldSet): FieldSet => set.withNamedFields(type);
+  let pruned = remove(type, merged, withNames(last)) ?? {};
+  const all = withNames(fieldsOf(type, merged));
   let owned = FieldSet.empty;
   for (const { fields } of owners.values()) owned = owned.union(fields);
   pruned =
-    remove(type, merged, all.difference(named(fieldsOf(type, pruned)).union(named(owned)))) ?? {};
+    remove(
+      type,
+      merged,
+      all.difference(withNames(fieldsOf(type, pruned)).union(withNames(owned))),
+    ) ?? {};
   // Fields without an owner stay: only fields that this manager had applied are removed.
-  const gone = all.difference(named(fieldsOf(type, pruned))).intersection(named(last));
-  return (remove(type, merged, gone) ?? {}) as JsonObject;
+  const removed = all.difference(withNames(fieldsOf(type, pruned))).intersection(withNames(last));
+  return (remove(type, merged, removed) ?? {}) as JsonObject;
 }
 
 /** Throws a 500, as the real server does, for a configuration that is not of its type. */

@@ -47,12 +47,12 @@ function collectItems(
   into: Builder,
 ): void {
   const elements = items.map((value) => elementOf(list, value));
-  const [seen, twice] = [new Set<string>(), new Set<string>()];
-  for (const element of elements) (seen.has(element) ? twice : seen).add(element);
+  const [seen, duplicates] = [new Set<string>(), new Set<string>()];
+  for (const element of elements) (seen.has(element) ? duplicates : seen).add(element);
   for (const [at, value] of items.entries()) {
     const element = elements[at] as string;
     // A duplicate item is owned as a whole.
-    if (!twice.has(element)) collect(list.items(), value, [...path, element], into);
+    if (!duplicates.has(element)) collect(list.items(), value, [...path, element], into);
     into.insert([...path, element]);
   }
 }
@@ -60,13 +60,13 @@ function collectItems(
 /**
  * The error of a value of a wrong type, as `.spec.x: expected string, got …`; undefined: none.
  *
- * @param twice lists by keys may have duplicate items
+ * @param allowDuplicates lists by keys may have duplicate items
  */
 export function typeError(
   type: Atom,
   value: Json,
   path: PathElements = [],
-  twice = false,
+  allowDuplicates = false,
 ): string | undefined {
   const fail = (why: string): string => `${pathText(path)}: ${why}`;
   const shape = shapeOf(type, value);
@@ -90,7 +90,7 @@ export function typeError(
       const childType = memberType(map, name);
       if (childType === undefined)
         return `${pathText([...path, member(name)])}: field not declared in schema`;
-      const wrong = typeError(childType, child, [...path, member(name)], twice);
+      const wrong = typeError(childType, child, [...path, member(name)], allowDuplicates);
       if (wrong !== undefined) return wrong;
     }
     return undefined;
@@ -106,11 +106,11 @@ export function typeError(
       } catch (error) {
         return fail(`element ${at}: ${(error as Error).message}`);
       }
-      if (seen.has(element) && !twice)
+      if (seen.has(element) && !allowDuplicates)
         return fail(`duplicate entries for key ${pathText([element])}`);
       seen.add(element);
     }
-    const wrong = typeError(list.items(), child, [...path, element], twice);
+    const wrong = typeError(list.items(), child, [...path, element], allowDuplicates);
     if (wrong !== undefined) return wrong;
   }
   return undefined;

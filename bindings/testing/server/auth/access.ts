@@ -68,7 +68,7 @@ export class Access {
         ? attributesOf(method, route, query, verb === 'watch')
         : { verb: method.toLowerCase(), path };
     if (impersonation !== undefined)
-      requireImpersonation(rbac, sender, impersonation.asked, attributes);
+      requireImpersonation(rbac, sender, impersonation.requested, attributes);
     const { allowed, reason } = rbac.decide(user, attributes);
     if (!allowed) throw forbidden(user, attributes, reason);
     return {

@@ -25,25 +25,25 @@ const byOldVerb = new WeakMap<Authorizer, Set<string>>();
 export function requireImpersonation(
   authorizer: Authorizer,
   sender: ServerUser,
-  asked: ServerUser,
+  requested: ServerUser,
   request: Attributes,
 ): void {
   const require = (attributes: Attributes): void => {
     const { allowed, reason } = authorizer.decide(sender, attributes);
     if (!allowed) throw forbidden(sender, attributes, reason);
   };
-  const mode = modeFor(asked);
+  const mode = modeFor(requested);
   const constrained = (): void => {
     require({ ...request, verb: `impersonate-on:${mode}:${request.verb}` });
-    const isMaster = asked.groups?.includes(MASTERS) ?? false;
-    for (const each of partsOf(asked, `impersonate:${mode}`, GROUP)) {
+    const isMaster = requested.groups?.includes(MASTERS) ?? false;
+    for (const each of partsOf(requested, `impersonate:${mode}`, GROUP)) {
       if (isMaster && each.resource === 'groups')
         throw forbidden(sender, { ...each, name: MASTERS }, 'it is not allowed to anybody');
       require(each);
     }
   };
   const unconstrained = (): void => {
-    for (const each of partsOf(asked, 'impersonate', '')) require(each);
+    for (const each of partsOf(requested, 'impersonate', '')) require(each);
   };
   const remembered = byOldVerb.get(authorizer) ?? new Set<string>();
   byOldVerb.set(authorizer, remembered);

@@ -15,7 +15,11 @@ import { MASTERS, type ServerUser, serviceAccountName } from './users.ts';
 
 export const RBAC_GROUP = 'rbac.authorization.k8s.io';
 
-const named = (plural: string): ResourceName => ({ group: RBAC_GROUP, version: 'v1', plural });
+const rbacResource = (plural: string): ResourceName => ({
+  group: RBAC_GROUP,
+  version: 'v1',
+  plural,
+});
 
 /** A PolicyRule of a Role or ClusterRole. */
 export interface PolicyRule {
@@ -56,7 +60,7 @@ export const allowAll: Authorizer = {
 interface Granted {
   rules: readonly PolicyRule[];
   error: string;
-  because: string;
+  grantedBy: string;
 }
 
 export class Rbac implements Authorizer {
@@ -70,10 +74,10 @@ export class Rbac implements Authorizer {
     if (user.groups?.includes(MASTERS)) return ALLOWED;
     const errors: string[] = [];
     const namespace = isPath(attributes) ? '' : attributes.namespace;
-    for (const { rules, error, because } of this.#granted(user, namespace)) {
+    for (const { rules, error, grantedBy } of this.#granted(user, namespace)) {
       if (error !== '') errors.push(error);
       if (rules.some((rule) => allows(rule, attributes)))
-        return { allowed: true, reason: `RBAC: allowed by ${because}` };
+        return { allowed: true, reason: `RBAC: allowed by ${grantedBy}` };
     }
     if (errors.length === 0) return { allowed: false, reason: '' };
     const all = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`;
@@ -88,7 +92,7 @@ export class Rbac implements Authorizer {
   rulesOfRole(ref: JsonObject, namespace: string): { rules: readonly PolicyRule[]; error: string } {
     const [kind, name] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
     const plural = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
-    const store = this.#registry.store(named(plural));
+    const store = this.#registry.store(rbacResource(plural));
     const role = store.get(storeKey(kind === 'ClusterRole' ? '' : namespace, name))?.object;
     if (role !== undefined) return { rules: this.#rules(role), error: '' };
     const error = `${kind.toLowerCase()}.${RBAC_GROUP} ${JSON.stringify(name)} not found`;
@@ -113,27 +117,32 @@ export class Rbac implements Authorizer {
 
   *#granted(user: ServerUser, namespace: string): Generator<Granted> {
     for (const binding of this.#all('clusterrolebindings'))
-      yield* this.#by('ClusterRoleBinding', binding, user, '');
+      yield* this.#grantsOf('ClusterRoleBinding', binding, user, '');
     if (namespace === '') return;
     for (const binding of this.#all('rolebindings', namespace))
-      yield* this.#by('RoleBinding', binding, user, namespace);
+      yield* this.#grantsOf('RoleBinding', binding, user, namespace);
   }
 
-  *#by(what: string, binding: JsonObject, user: ServerUser, namespace: string): Generator<Granted> {
+  *#grantsOf(
+    what: string,
+    binding: JsonObject,
+    user: ServerUser,
+    namespace: string,
+  ): Generator<Granted> {
     const subjects = Array.isArray(binding.subjects) ? binding.subjects.filter(isObject) : [];
     const subject = subjects.find((each) => isSubject(each, user, namespace));
     if (subject === undefined) return;
     const ref = objectAt(binding, 'roleRef');
     const name = stringAt(metadataOf(binding), 'name');
-    const shown = namespace === '' ? name : `${name}/${namespace}`;
-    const because =
-      `${what} ${JSON.stringify(shown)} of ${stringAt(ref, 'kind')} ` +
+    const bindingName = namespace === '' ? name : `${name}/${namespace}`;
+    const grantedBy =
+      `${what} ${JSON.stringify(bindingName)} of ${stringAt(ref, 'kind')} ` +
       `${JSON.stringify(stringAt(ref, 'name'))} to ${subjectText(subject, namespace)}`;
-    yield { ...this.rulesOfRole(ref, namespace), because };
+    yield { ...this.rulesOfRole(ref, namespace), grantedBy: grantedBy };
   }
 
   #all(plural: string, namespace = ''): JsonObject[] {
-    const store = this.#registry.store(named(plural));
+    const store = this.#registry.store(rbacResource(plural));
     return store.asOf(this.#registry.versions.current, namespace, '').map(({ object }) => object);
   }
 }
@@ -208,19 +217,20 @@ export function notCovered(
 
 /** Splits a rule into one for each verb, group, resource and name. */
 function atoms(rule: PolicyRule): PolicyRule[] {
-  const made: PolicyRule[] = [];
+  const result: PolicyRule[] = [];
   const empty = { apiGroups: NONE, resources: NONE, resourceNames: NONE, nonResourceURLs: NONE };
   for (const verb of rule.verbs) {
     const verbs = [verb];
     for (const group of rule.apiGroups)
       for (const resource of rule.resources) {
         const one = { ...empty, verbs, apiGroups: [group], resources: [resource] };
-        if (rule.resourceNames.length === 0) made.push(one);
-        for (const name of rule.resourceNames) made.push({ ...one, resourceNames: [name] });
+        if (rule.resourceNames.length === 0) result.push(one);
+        for (const name of rule.resourceNames) result.push({ ...one, resourceNames: [name] });
       }
-    for (const url of rule.nonResourceURLs) made.push({ ...empty, verbs, nonResourceURLs: [url] });
+    for (const url of rule.nonResourceURLs)
+      result.push({ ...empty, verbs, nonResourceURLs: [url] });
   }
-  return made;
+  return result;
 }
 
 function coversAtom(owner: PolicyRule, atom: PolicyRule): boolean {

@@ -30,10 +30,10 @@ export interface Reviewer {
 
 /** @param object as it was sent, with its managedFields */
 export function review(kind: Kind, object: JsonObject, by: Reviewer): Written {
-  const made = REVIEWS[kind.kind]?.(object, by);
-  if (made === undefined) throw new TypeError(`no review: ${kind.kind}`);
+  const reviewed = REVIEWS[kind.kind]?.(object, by);
+  if (reviewed === undefined) throw new TypeError(`no review: ${kind.kind}`);
   const head = { kind: kind.kind, apiVersion: apiVersionOf(kind) };
-  return { code: 201, json: JSON.stringify({ ...head, ...made }) };
+  return { code: 201, json: JSON.stringify({ ...head, ...reviewed }) };
 }
 
 type Review = (object: JsonObject, by: Reviewer) => JsonObject;
@@ -59,8 +59,8 @@ function tokenReview(object: JsonObject, { users, tokens }: Reviewer): JsonObjec
   const spec = objectAt(object, 'spec');
   const token = stringAt(spec, 'token');
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
-  const asked = texts(spec.audiences);
-  const wanted = asked.length > 0 ? asked : [AUDIENCE];
+  const requested = texts(spec.audiences);
+  const wanted = requested.length > 0 ? requested : [AUDIENCE];
   const account = tokens.userOf(token, wanted);
   // Other tokens are for the audience of this server only.
   const known = account ?? (wanted.includes(AUDIENCE) ? users.ofToken(token) : undefined);
@@ -117,8 +117,8 @@ function accessReview(
 function attributesIn(object: JsonObject): Attributes {
   const { resourceAttributes, nonResourceAttributes } = objectAt(object, 'spec');
   if (!isObject(resourceAttributes)) {
-    const asked = isObject(nonResourceAttributes) ? nonResourceAttributes : {};
-    return { verb: stringAt(asked, 'verb'), path: stringAt(asked, 'path') };
+    const requested = isObject(nonResourceAttributes) ? nonResourceAttributes : {};
+    return { verb: stringAt(requested, 'verb'), path: stringAt(requested, 'path') };
   }
   const text = (name: string): string => stringAt(resourceAttributes, name);
   return {

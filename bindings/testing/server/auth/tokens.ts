@@ -69,10 +69,10 @@ export class Tokens {
       const why = 'must match the service account name if specified';
       throw refused(name, fieldInvalid('metadata.name', named, why));
     }
-    const asked = stringAt(given, 'uid');
-    if (asked !== '' && asked !== uid) {
+    const requestedUid = stringAt(given, 'uid');
+    if (requestedUid !== '' && requestedUid !== uid) {
       const why =
-        `the UID in the token request (${asked}) does not match the UID of the ` +
+        `the UID in the token request (${requestedUid}) does not match the UID of the ` +
         `service account (${uid})`;
       throw conflict(ofKind(TOKEN_REQUEST, name), why);
     }
@@ -147,9 +147,9 @@ export class Tokens {
   }
 
   /** Those of the requested audiences that a valid token has. */
-  audiencesOf(token: string, asked: readonly string[]): string[] {
+  audiencesOf(token: string, requested: readonly string[]): string[] {
     const { audiences = [] } = this.#issued.get(token) ?? {};
-    return audiences.filter((audience) => asked.includes(audience));
+    return audiences.filter((audience) => requested.includes(audience));
   }
 
   #isThere({ plural, namespace, name, uid }: Bound): boolean {
@@ -164,8 +164,8 @@ export class Tokens {
     const apiVersion = stringAt(ref, 'apiVersion');
     const plural = Object.hasOwn(BINDABLE, kind) ? BINDABLE[kind] : undefined;
     if (plural === undefined || apiVersion.includes('/')) {
-      const shown = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
-      throw badRequest(`cannot bind token to object of type ${shown}, Kind=${kind}`);
+      const groupVersion = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+      throw badRequest(`cannot bind token to object of type ${groupVersion}, Kind=${kind}`);
     }
     const name = stringAt(ref, 'name');
     const found = this.#find(plural, plural === 'nodes' ? '' : namespace, name);
@@ -175,10 +175,10 @@ export class Tokens {
       const why = 'to pod running with different serviceaccount name.';
       throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account)} ${why}`);
     }
-    const asked = stringAt(ref, 'uid');
-    if (asked !== '' && asked !== found.uid) {
+    const requestedUid = stringAt(ref, 'uid');
+    if (requestedUid !== '' && requestedUid !== found.uid) {
       const why =
-        `the UID in the bound object reference (${asked}) does not match the UID in ` +
+        `the UID in the bound object reference (${requestedUid}) does not match the UID in ` +
         'record. The object might have been deleted and then recreated';
       throw conflict({ group: '', what: kind, name }, why);
     }
@@ -225,8 +225,8 @@ export class Tokens {
   #signingKey(): { id: string; secret: KeyObject } {
     if (this.#key === undefined) {
       const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const shown = publicKey.export({ type: 'spki', format: 'der' });
-      const id = createHash('sha256').update(shown).digest('base64url');
+      const der = publicKey.export({ type: 'spki', format: 'der' });
+      const id = createHash('sha256').update(der).digest('base64url');
       this.#key = { id, secret: privateKey };
     }
     return this.#key;

@@ -92,7 +92,7 @@ function withGroup(user: ServerUser, group: string): ServerUser {
 /** The impersonation that the headers of a request ask for. */
 export interface Impersonation {
   /** The requested user, before default groups are added. */
-  readonly asked: ServerUser;
+  readonly requested: ServerUser;
   readonly user: ServerUser;
 }
 
@@ -113,7 +113,7 @@ export function impersonationOf(headers: IncomingHttpHeaders): Impersonation | u
     if (groups.length === 0 && uid === '' && !hasExtra) return undefined;
     throw badRequest('requested groups, a uid or extras without impersonating a user name');
   }
-  const asked: ServerUser = {
+  const requested: ServerUser = {
     name,
     ...(uid === '' ? {} : { uid }),
     groups,
@@ -122,11 +122,11 @@ export function impersonationOf(headers: IncomingHttpHeaders): Impersonation | u
   const account = serviceAccountOf(name);
   const named =
     account !== undefined && groups.length === 0
-      ? { ...asked, groups: serviceAccountGroups(account.namespace) }
-      : asked;
-  if (name === ANONYMOUS) return { asked, user: withGroup(named, UNAUTHENTICATED) };
+      ? { ...requested, groups: serviceAccountGroups(account.namespace) }
+      : requested;
+  if (name === ANONYMOUS) return { requested: requested, user: withGroup(named, UNAUTHENTICATED) };
   const known = !groups.includes(UNAUTHENTICATED);
-  return { asked, user: known ? withGroup(named, AUTHENTICATED) : named };
+  return { requested: requested, user: known ? withGroup(named, AUTHENTICATED) : named };
 }
 
 const textOf = (value: string | readonly string[] | undefined): string =>

@@ -15,7 +15,7 @@ import { type FieldError, fieldInvalid } from '../status.ts';
 export const defaultErrors = (schema: Schema, path: string, unpruned: boolean): FieldError[] =>
   walk({ ...schema, 'x-kubernetes-embedded-resource': true }, path, {
     unpruned,
-    around: undefined,
+    embed: undefined,
   });
 
 interface Walk {
@@ -23,12 +23,12 @@ interface Walk {
   /**
    * Within apiVersion, kind and metadata: makes the embedded resource that has the value there.
    */
-  around: ((value: Json) => JsonObject) | undefined;
+  embed: ((value: Json) => JsonObject) | undefined;
 }
 
-function walk(schema: Schema, path: string, { unpruned, around }: Walk): FieldError[] {
+function walk(schema: Schema, path: string, { unpruned, embed }: Walk): FieldError[] {
   const embedded = isEmbedded(schema);
-  const inside = embedded ? undefined : around;
+  const inside = embedded ? undefined : embed;
   const value = schema.default;
   const errors: FieldError[] = [];
   if (value !== undefined && value !== null)
@@ -36,7 +36,7 @@ function walk(schema: Schema, path: string, { unpruned, around }: Walk): FieldEr
   const items = schemaAt(schema, 'items');
   if (items !== undefined) {
     const further = inside && ((item: Json) => inside([item]));
-    errors.push(...walk(items, `${path}.items`, { unpruned, around: further }));
+    errors.push(...walk(items, `${path}.items`, { unpruned, embed: further }));
   }
   for (const [name, property] of Object.entries(objectAt(schema, 'properties'))) {
     if (!isObject(property)) continue;
@@ -46,7 +46,7 @@ function walk(schema: Schema, path: string, { unpruned, around }: Walk): FieldEr
         : inside({ [name]: member });
     const isMeta = embedded && ['metadata', 'apiVersion', 'kind'].includes(name);
     const next = isMeta || inside !== undefined ? further : undefined;
-    errors.push(...walk(property, `${path}.properties[${name}]`, { unpruned, around: next }));
+    errors.push(...walk(property, `${path}.properties[${name}]`, { unpruned, embed: next }));
   }
   return errors;
 }
@@ -56,15 +56,15 @@ function ofDefault(
   value: Json,
   path: string,
   unpruned: boolean,
-  around: ((value: Json) => JsonObject) | undefined,
+  embed: ((value: Json) => JsonObject) | undefined,
 ): FieldError[] {
   const own = (): FieldError[] =>
     validateObject(schema, value, undefined).map((error) => ({
       ...error,
       field: error.field === '<nil>' || error.field === '' ? path : `${path}.${error.field}`,
     }));
-  if (around !== undefined) {
-    const wrong = resourceErrors(around(value), '');
+  if (embed !== undefined) {
+    const wrong = resourceErrors(embed(value), '');
     if (wrong.length > 0) return [fieldInvalid(path, value, 'must result in valid metadata')];
     return own();
   }

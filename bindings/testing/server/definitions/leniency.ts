@@ -42,7 +42,7 @@ export const schemasOf = (spec: JsonObject): Schema[] =>
   });
 
 /** The direct subschemas. */
-export function below(schema: Schema): Schema[] {
+export function subschemas(schema: Schema): Schema[] {
   const single = ['items', 'not', 'additionalProperties', 'additionalItems'].map(
     (name) => schema[name],
   );
@@ -56,18 +56,19 @@ export function below(schema: Schema): Schema[] {
 }
 
 /** Whether the schema, or one below it, satisfies the predicate. */
-export const has = (schema: Schema, is: (schema: Schema) => boolean): boolean =>
-  is(schema) || below(schema).some((each) => has(each, is));
+export const anySchema = (schema: Schema, predicate: (schema: Schema) => boolean): boolean =>
+  predicate(schema) || subschemas(schema).some((each) => anySchema(each, predicate));
 
 export const hasDefaults = (schema: Schema): boolean =>
-  has(schema, (each) => each.default !== undefined && each.default !== null);
+  anySchema(schema, (each) => each.default !== undefined && each.default !== null);
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 /** @param was the spec before the update; undefined: it is a create */
 export function leniencyOf(spec: JsonObject, was: JsonObject | undefined): SchemaLeniency {
   const schemas = was === undefined ? [] : schemasOf(was);
-  const some = (is: (schema: Schema) => boolean): boolean => schemas.some((each) => has(each, is));
+  const some = (predicate: (schema: Schema) => boolean): boolean =>
+    schemas.some((each) => anySchema(each, predicate));
   const versions = was !== undefined && Array.isArray(was.versions) ? was.versions : [];
   const rules = new Set<string>();
   some((schema) => {

@@ -7,27 +7,34 @@ import { compileRules } from '../rules/compile.ts';
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid } from '../status.ts';
 
-/** @param lost the schema below which old and new values cannot be correlated */
+/** @param uncorrelatable the schema below which old and new values cannot be correlated */
 export function ruleDefinitionErrors(
   schema: Schema,
   path: string,
   isRoot: boolean,
-  lost: string | undefined,
+  uncorrelatable: string | undefined,
 ): FieldError[] {
-  const errors = ofSchema(schema, path, isRoot, lost);
+  const errors = ofSchema(schema, path, isRoot, uncorrelatable);
   const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
   for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
     if (isObject(property))
       errors.push(
-        ...ruleDefinitionErrors(property, `${path}.properties[${name}]`, false, lost ?? atomic),
+        ...ruleDefinitionErrors(
+          property,
+          `${path}.properties[${name}]`,
+          false,
+          uncorrelatable ?? atomic,
+        ),
       );
   const rest = additional(schema);
   if (isObject(rest))
-    errors.push(...ruleDefinitionErrors(rest, `${path}.additionalProperties`, false, lost));
+    errors.push(
+      ...ruleDefinitionErrors(rest, `${path}.additionalProperties`, false, uncorrelatable),
+    );
   const items = schemaAt(schema, 'items');
   const unkeyed = schema['x-kubernetes-list-type'] === 'map' ? undefined : path;
   if (items !== undefined)
-    errors.push(...ruleDefinitionErrors(items, `${path}.items`, false, lost ?? unkeyed));
+    errors.push(...ruleDefinitionErrors(items, `${path}.items`, false, uncorrelatable ?? unkeyed));
   return errors;
 }
 
@@ -35,7 +42,7 @@ function ofSchema(
   schema: Schema,
   path: string,
   isRoot: boolean,
-  lost: string | undefined,
+  uncorrelatable: string | undefined,
 ): FieldError[] {
   return compileRules(schema, isRoot).flatMap(({ given, usesOldSelf, error, messageError }, at) => {
     const place = `${path}.x-kubernetes-validations[${at}]`;
@@ -43,8 +50,8 @@ function ofSchema(
     if (error !== undefined) errors.push(fieldInvalid(`${place}.rule`, given, error));
     if (messageError !== undefined)
       errors.push(fieldInvalid(`${place}.messageExpression`, given, messageError));
-    if (error === undefined && usesOldSelf && lost !== undefined) {
-      const portion = `the uncorrelatable portion of the schema within ${lost}`;
+    if (error === undefined && usesOldSelf && uncorrelatable !== undefined) {
+      const portion = `the uncorrelatable portion of the schema within ${uncorrelatable}`;
       const why = `oldSelf cannot be used on ${portion}`;
       errors.push(fieldInvalid(`${place}.rule`, given.rule, why));
     }

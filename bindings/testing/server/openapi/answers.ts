@@ -67,9 +67,9 @@ export async function openApi(
   });
 }
 
-function answer({ text, hash }: Document, asked: IncomingHttpHeaders, more: Headers) {
+function answer({ text, hash }: Document, requestHeaders: IncomingHttpHeaders, more: Headers) {
   const headers = { ...more, Etag: `"${hash}"` };
-  const had = (asked['if-none-match'] ?? '').split(',').map((tag) => tag.trim());
+  const had = (requestHeaders['if-none-match'] ?? '').split(',').map((tag) => tag.trim());
   if (had.includes(headers.Etag) || had.includes('*')) return empty(304, headers);
   return { code: 200, type: 'application/json', body: text, headers };
 }

@@ -112,40 +112,40 @@ const EMBEDDED = {
 
 /** @param metadata the schema of ObjectMeta in this version */
 function schemaFor(schema: Schema, v2: boolean, metadata: Json): JsonObject {
-  let made: JsonObject = v2 ? without(schema, ...NOT_IN_V2) : schema;
+  let result: JsonObject = v2 ? without(schema, ...NOT_IN_V2) : schema;
   if (isIntOrString(schema))
-    made = v2 ? without(made, 'type') : { anyOf: INT_OR_STRING, ...without(made, 'type') };
+    result = v2 ? without(result, 'type') : { anyOf: INT_OR_STRING, ...without(result, 'type') };
   // Clients of v2 take a schema with properties, items or a type for closed.
   const open = v2 && (schema.nullable === true || keepsUnknown(schema));
   if (open) {
     const closes = schema.nullable === true || ['object', 'array'].includes(String(schema.type));
-    made = without(made, 'properties', 'items', ...(closes ? ['type'] : []));
+    result = without(result, 'properties', 'items', ...(closes ? ['type'] : []));
   }
-  const properties = schemaAt(made, 'properties');
+  const properties = schemaAt(result, 'properties');
   if (properties !== undefined && Object.keys(properties).length === 0)
-    made = without(made, 'properties');
+    result = without(result, 'properties');
   else if (properties !== undefined) {
-    made = { ...made, properties: each(properties, v2, metadata) };
-    const required = made.required;
+    result = { ...result, properties: each(properties, v2, metadata) };
+    const required = result.required;
     if (v2 && Array.isArray(required)) {
       const isSet = (name: Json): boolean => schemaAt(properties, String(name))?.nullable !== true;
-      made = { ...without(made, 'required'), ...some('required', required.filter(isSet)) };
+      result = { ...without(result, 'required'), ...some('required', required.filter(isSet)) };
     }
   }
-  const items = schemaAt(made, 'items');
-  if (items !== undefined) made = { ...made, items: schemaFor(items, v2, metadata) };
-  const rest = additional(made);
+  const items = schemaAt(result, 'items');
+  if (items !== undefined) result = { ...result, items: schemaFor(items, v2, metadata) };
+  const rest = additional(result);
   if (isObject(rest)) {
-    made = { ...made, additionalProperties: schemaFor(rest, v2, metadata) };
-    if (v2 && rest.nullable === true) made = without(made, 'required');
+    result = { ...result, additionalProperties: schemaFor(rest, v2, metadata) };
+    if (v2 && rest.nullable === true) result = without(result, 'required');
   }
-  if (!isEmbedded(schema) || (v2 && keepsUnknown(schema))) return made;
-  const required = Array.isArray(made.required) ? made.required : [];
+  if (!isEmbedded(schema) || (v2 && keepsUnknown(schema))) return result;
+  const required = Array.isArray(result.required) ? result.required : [];
   const missing = ['kind', 'apiVersion'].filter((name) => !required.includes(name));
   return {
-    ...made,
+    ...result,
     required: [...required, ...missing],
-    properties: { ...objectAt(made, 'properties'), ...EMBEDDED, metadata },
+    properties: { ...objectAt(result, 'properties'), ...EMBEDDED, metadata },
   };
 }
 

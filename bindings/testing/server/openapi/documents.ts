@@ -33,10 +33,10 @@ async function unpack(): Promise<Archive> {
     index.map(([name, length]) => {
       const bytes = all.subarray(at, at + length);
       at += length;
-      let made: Document | undefined;
+      let built: Document | undefined;
       const document = (): Document => {
-        made ??= documentOf(bytes.toString('utf8'));
-        return made;
+        built ??= documentOf(bytes.toString('utf8'));
+        return built;
       };
       return [name, document];
     }),
@@ -92,10 +92,10 @@ export class Documents {
 }
 
 const once = (make: () => Document): (() => Document) => {
-  let made: Document | undefined;
+  let built: Document | undefined;
   return () => {
-    made ??= make();
-    return made;
+    built ??= make();
+    return built;
   };
 };
 

@@ -3,7 +3,7 @@
  * path can write, and what `metadata.managedFields` of the written object says. The bookkeeping
  * itself is in apply/.
  */
-import { TAKES_OVER, takenOver, withLastApplied } from '../apply/last-applied.ts';
+import { LAST_APPLIED_MANAGER, takenOver, withLastApplied } from '../apply/last-applied.ts';
 import {
   decodeManagers,
   encodeManagers,
@@ -12,7 +12,7 @@ import {
   sameButTimes,
 } from '../apply/managers.ts';
 import {
-  allBut,
+  excludeFields,
   type FieldWriter,
   type Filter,
   NotConvertible,
@@ -54,13 +54,13 @@ const NOT_SIGNED: Readonly<Record<string, readonly string[]>> = {
 function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === 'scale') return (fields) => fields;
   if (isSigningRequest(kind))
-    return allBut(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
-  if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
+    return excludeFields(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
+  if (subresource === '') return kind.status ? excludeFields(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
-  if (subresource === 'finalize') return allBut(pathOf('status'));
+  if (subresource === 'finalize') return excludeFields(pathOf('status'));
   if (subresource !== 'status') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
-  return allBut(
+  return excludeFields(
     pathOf('spec'),
     ...kept.map((name) => (name === '*' ? pathOf('metadata') : pathOf('metadata', name))),
   );
@@ -184,7 +184,7 @@ export function applied(
       manager: 'before-first-apply',
     }) as typeof managers;
   }
-  const takesOver = writer.manager === TAKES_OVER;
+  const takesOver = writer.manager === LAST_APPLIED_MANAGER;
   const allowed = takesOver && live ? takenOver(type, live, writer.apiVersion) : undefined;
   const wrong = live === undefined ? undefined : typeError(type, live, [], true);
   if (wrong !== undefined) throw notTyped(kind, live, wrong);

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { formatTime } from '../../../base/times.ts';
 import type { ServerUser } from '../auth/users.ts';
-import { asKept, countsAnyway } from '../fields.ts';
+import { asReadBack, incrementsGeneration } from '../fields.ts';
 import {
   type Json,
   type JsonObject,
@@ -272,7 +272,7 @@ export class Registry {
       owners === undefined
         ? ownersAfter(learned, undefined, prepared, '', { manager: options.manager, now })
         : owners.managedFields;
-    const made = forCreate(learned, withOwners(asKept(learned, prepared), managedFields), {
+    const made = forCreate(learned, withOwners(asReadBack(learned, prepared), managedFields), {
       name,
       uid: randomUUID(),
       now,
@@ -328,7 +328,7 @@ export class Registry {
       const prepared = prepare(kind, wanted);
       const by = { manager: options.manager, now: this.now() };
       const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
-      const counts = path.subresource === '' && countsAnyway(kind, wanted);
+      const counts = path.subresource === '' && incrementsGeneration(kind, wanted);
       const next = withOwners(prepared, managedFields);
       const how = { ...options, selfLink: objectAt(sent, 'metadata').selfLink };
       return this.#write(kind, path, existing, next, how, counts);
@@ -401,7 +401,7 @@ export class Registry {
     options.guard?.(kind, prepared, existing.object);
     const made = makerOf(kind, path.subresource)(
       kind,
-      asKept(kind, prepared),
+      asReadBack(kind, prepared),
       existing.object,
       this.now(),
     );

@@ -4,7 +4,7 @@
  * WarningsOnUpdate).
  */
 
-import { has, schemasOf } from '../definitions/leniency.ts';
+import { anySchema, schemasOf } from '../definitions/leniency.ts';
 import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
 import { isKnownFormat } from '../schema/formats.ts';
 import { ApiError } from '../status.ts';
@@ -78,7 +78,7 @@ export function warningsOf(
 function unknownFormats(crd: JsonObject): string[] {
   const found = new Set<string>();
   for (const schema of schemasOf(objectAt(crd, 'spec')))
-    has(schema, ({ format, type }) => {
+    anySchema(schema, ({ format, type }) => {
       if (typeof format === 'string' && !isKnownFormat(format, String(type ?? '')))
         found.add(`unrecognized format ${JSON.stringify(format)}`);
       return false;

@@ -25,7 +25,7 @@ export interface CompiledRule {
  * Kubernetes' CEL functions that the library does not have: rules with them are neither refused nor
  * evaluated.
  */
-export const BEYOND = new RegExp(
+export const UNSUPPORTED = new RegExp(
   [
     /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(/,
     /\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,/,
@@ -73,7 +73,7 @@ export function compileRules(schema: Schema, isRoot: boolean): CompiledRule[] {
                 : { oldSelf: type.read(old) }),
           });
           const parse = (expression: string, wanted: string): ParseResult | string | undefined => {
-            if (BEYOND.test(expression)) return undefined;
+            if (UNSUPPORTED.test(expression)) return undefined;
             try {
               const program = own.parse(expression);
               const { valid, type: found, error } = program.check();
@@ -84,17 +84,17 @@ export function compileRules(schema: Schema, isRoot: boolean): CompiledRule[] {
               return `compilation failed: ${(error as Error).message}`;
             }
           };
-          const made: CompiledRule = { given: rule, usesOldSelf: /\boldSelf\b/.test(text) };
+          const compiledRule: CompiledRule = { given: rule, usesOldSelf: /\boldSelf\b/.test(text) };
           const program = text.trim() === '' ? undefined : parse(text, 'bool');
-          if (typeof program === 'string') return { ...made, error: program };
+          if (typeof program === 'string') return { ...compiledRule, error: program };
           if (program !== undefined)
-            made.holds = (value, old) => program(activation(value, old)) === true;
+            compiledRule.holds = (value, old) => program(activation(value, old)) === true;
           const expression = stringAt(rule, 'messageExpression');
           const message = expression.trim() === '' ? undefined : parse(expression, 'string');
-          if (typeof message === 'string') return { ...made, messageError: message };
+          if (typeof message === 'string') return { ...compiledRule, messageError: message };
           if (message !== undefined)
-            made.message = (value, old) => String(message(activation(value, old)));
-          return made;
+            compiledRule.message = (value, old) => String(message(activation(value, old)));
+          return compiledRule;
         });
   compiled.set(schema, rules);
   return rules;

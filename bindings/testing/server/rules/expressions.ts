@@ -3,7 +3,7 @@
  * apiserver: pkg/admission/plugin/cel/compile.go; dynamic-resource-allocation: cel.
  */
 import type { Environment } from '@marcbachmann/cel-js';
-import { BEYOND } from './compile.ts';
+import { UNSUPPORTED } from './compile.ts';
 import { loadedCel } from './library.ts';
 
 /** The types of the fields of types, by name. */
@@ -77,7 +77,7 @@ export class Compiler {
     return undefined;
   }
 
-  knows(variable: string): boolean {
+  isDeclared(variable: string): boolean {
     return Object.hasOwn(this.#composed, variable);
   }
 
@@ -95,7 +95,7 @@ export class Compiler {
   }
 
   #check(expression: string): { type: string; error?: string } | undefined {
-    if (this.#env === undefined || BEYOND.test(expression)) return undefined;
+    if (this.#env === undefined || UNSUPPORTED.test(expression)) return undefined;
     const env = this.#env.clone();
     if (Object.keys(this.#composed).length > 0) {
       env.registerType('Variables', { ctor: class {}, fields: this.#composed });

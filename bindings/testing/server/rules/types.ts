@@ -60,10 +60,10 @@ export function celTypeOf(
   counter: { count: number } = { count: 0 },
 ): CelType | undefined {
   if (isIntOrString(schema)) return { name: 'dyn', read: plain };
-  const made = knownType(env, schema, isRoot, counter);
+  const known = knownType(env, schema, isRoot, counter);
   // A nullable value is either null or of its type, so that its static type is dyn.
-  if (made === undefined || schema.nullable !== true) return made;
-  return { name: 'dyn', read: (value) => (value === null ? null : made.read(value)) };
+  if (known === undefined || schema.nullable !== true) return known;
+  return { name: 'dyn', read: (value) => (value === null ? null : known.read(value)) };
 }
 
 function knownType(

@@ -148,7 +148,7 @@ function fieldOf(text: string): Field {
     retain,
     fallback,
   } = MEMBER.exec(text)?.groups ?? {};
-  let made: Atom | undefined;
+  let atom: Atom | undefined;
   const patch: PatchRule | undefined =
     merge === undefined && replace === undefined && retain === undefined
       ? undefined
@@ -160,8 +160,8 @@ function fieldOf(text: string): Field {
         };
   return {
     type: () => {
-      made ??= atomic === undefined ? atomOf(code) : asOne(atomOf(code));
-      return made;
+      atom ??= atomic === undefined ? atomOf(code) : asOne(atomOf(code));
+      return atom;
     },
     code,
     ...(pointer === undefined ? {} : { pointer: true as const }),

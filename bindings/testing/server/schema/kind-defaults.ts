@@ -169,10 +169,10 @@ const RULES: Record<string, Defaulter> = {
     const labels = templateLabels(value);
     const spec = objectAt(value, 'spec');
     const selected = Object.keys(objectAt(spec, 'selector')).length > 0;
-    const made = labelled(value);
+    const withLabels = labelled(value);
     return labels === undefined || selected
-      ? made
-      : { ...made, spec: { ...spec, selector: labels } };
+      ? withLabels
+      : { ...withLabels, spec: { ...spec, selector: labels } };
   },
   Service: (value) => ({ ...value, spec: serviceSpec(objectAt(value, 'spec')) }),
   LimitRangeItem: (value) => {
@@ -409,8 +409,8 @@ function ofType(name: string, value: Json): Json {
   const own = constantsOf(name);
   const { map } = typeNamed(name);
   const filled = own === undefined ? value : fill(withoutZeros(value, own, map), own);
-  const made = RULES[name]?.(filled) ?? filled;
-  const members = Object.entries(made).map(([member, child]): [string, Json | undefined] => {
+  const defaulted = RULES[name]?.(filled) ?? filled;
+  const members = Object.entries(defaulted).map(([member, child]): [string, Json | undefined] => {
     const code = map?.field(member)?.code;
     return [member, code === undefined || child === undefined ? child : ofCode(code, child)];
   });

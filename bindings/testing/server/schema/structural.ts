@@ -62,10 +62,10 @@ function typeOf(schema: Schema): Atom {
 }
 
 const lazy = (schema: Schema): (() => Atom) => {
-  let made: Atom | undefined;
+  let atom: Atom | undefined;
   return () => {
-    made ??= typeOf(schema);
-    return made;
+    atom ??= typeOf(schema);
+    return atom;
   };
 };
 

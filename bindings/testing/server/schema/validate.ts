@@ -62,10 +62,10 @@ class Result {
 /** The real server's path of errors that belong to no field. */
 const NOWHERE = '<nil>';
 
-const shown = (path: string): string => (path === '' ? NOWHERE : path);
+const fieldName = (path: string): string => (path === '' ? NOWHERE : path);
 
 const typeInvalid = (path: string, value: unknown, why: string): FieldError => ({
-  ...fieldInvalid(shown(path), value, why),
+  ...fieldInvalid(fieldName(path), value, why),
   reason: 'FieldValueTypeInvalid',
 });
 
@@ -102,7 +102,7 @@ function check(
   }
   const { enum: known } = schema;
   if (Array.isArray(known) && known.length > 0 && !known.some((each: Json) => isSame(each, value)))
-    result.add(fieldNotSupported(shown(path), value, (known as readonly Json[]).map(String)));
+    result.add(fieldNotSupported(fieldName(path), value, (known as readonly Json[]).map(String)));
   if (isObject(value)) checkMembers(schema, value, old, path, result);
   return result;
 }
@@ -177,7 +177,7 @@ function validateString(schema: Schema, value: string, path: string): FieldError
   const errors: FieldError[] = [];
   const length = [...value].length;
   const { minLength, maxLength, pattern, format, type } = schema;
-  const at = shown(path);
+  const at = fieldName(path);
   if (typeof maxLength === 'number' && length > maxLength) errors.push(fieldTooLong(at, maxLength));
   else if (typeof minLength === 'number' && length < minLength) {
     const why = `${path} in body should be at least ${minLength} chars long`;
@@ -220,14 +220,14 @@ function checkItems(
   const { minItems, maxItems } = schema;
   if (typeof minItems === 'number' && value.length < minItems) {
     const why = `${path} in body should have at least ${minItems} items`;
-    result.add(fieldInvalid(shown(path), value.length, why));
+    result.add(fieldInvalid(fieldName(path), value.length, why));
   }
   if (typeof maxItems === 'number' && value.length > maxItems)
     result.add(tooMany(path, value.length, maxItems));
 }
 
 const tooMany = (path: string, count: number, most: number): FieldError => ({
-  field: shown(path),
+  field: fieldName(path),
   reason: 'FieldValueTooMany',
   message: `Too many: ${count}: must have at most ${most} items`,
 });
@@ -276,7 +276,7 @@ function checkMembers(
   const { minProperties, maxProperties, required } = schema;
   if (typeof minProperties === 'number' && count < minProperties) {
     const why = `${path} in body should have at least ${minProperties} properties`;
-    result.add(fieldInvalid(shown(path), count, why));
+    result.add(fieldInvalid(fieldName(path), count, why));
   }
   if (typeof maxProperties === 'number' && count > maxProperties)
     result.add(tooMany(path, count, maxProperties));

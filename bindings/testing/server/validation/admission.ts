@@ -366,7 +366,7 @@ function mutation(at: Place, compiler: Compiler): void {
 function mutates(at: Place, compiler: Compiler): void {
   if (!needText(at)) return;
   const used = [...at.text.matchAll(/\bvariables\.([A-Za-z_]\w*)/g)].map(([, name = '']) => name);
-  const missing = used.find((name) => !compiler.knows(name));
+  const missing = used.find((name) => !compiler.isDeclared(name));
   if (missing !== undefined) at.invalid(`compilation failed: undefined field '${missing}'`);
   else if (!/\b(?:Object|JSONPatch)\b/.test(at.text)) at.invalid('must evaluate to a patch');
 }
