@@ -14,11 +14,11 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../cache/rest/transport.ts';
+import { MemoryReply } from './server/answers/memory-reply.ts';
 import { headersAs, requireUser, type ServerUser } from './server/auth/users.ts';
 import { closesPort, type Fault } from './server/faults.ts';
 import type { ResourceName } from './server/registry/kinds.ts';
-import { MemoryReply } from './server/reply.ts';
-import { parseTarget } from './server/request-target.ts';
+import { parseTarget } from './server/request/request-target.ts';
 import { seed } from './server/seed.ts';
 import { Serving } from './server/serving.ts';
 import {

@@ -4,7 +4,7 @@
  */
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { mergePatch } from '../../bindings/testing/server/patch.ts';
+import { mergePatch } from '../../bindings/testing/server/patch/json-patch.ts';
 import { at, ConfigMaps, configMap, live } from '../helpers/client/fixtures.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 

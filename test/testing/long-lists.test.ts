@@ -11,9 +11,9 @@ import {
   jsonKey,
   sameJson,
 } from '../../bindings/testing/server/json.ts';
+import { strategicPatch } from '../../bindings/testing/server/patch/strategic.ts';
 import { typeNamed } from '../../bindings/testing/server/schema/built-in.ts';
 import { validateObject } from '../../bindings/testing/server/schema/validate.ts';
-import { strategicPatch } from '../../bindings/testing/server/strategic.ts';
 import { growth, STEEP } from '../helpers/growth.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 

@@ -10,10 +10,19 @@ import {
   jsonAnswer,
   textAnswer,
   withWarnings,
-} from './answer.ts';
+} from './answers/answer.ts';
+import {
+  type AnswerShape,
+  mediaType,
+  patchTypeOf,
+  readObject,
+  readOptions,
+  viewFor,
+} from './answers/media-types.ts';
+import type { Output } from './answers/output.ts';
+import { type View, viewOf } from './answers/views.ts';
+import { jsonOfApply, type Sent } from './answers/yaml.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
-import { decodeObject, type Incoming, readBody } from './body.ts';
-import { connect, isConnect } from './connect.ts';
 import {
   AGGREGATED,
   acceptsAggregated,
@@ -26,32 +35,16 @@ import {
   VERSION_INFO,
   verbsOf,
 } from './discovery.ts';
-import { evict } from './eviction.ts';
 import type { StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
-import { Freshness } from './freshness.ts';
 import { type JsonObject, stringAt, without } from './json.ts';
-import { answerList, listContents, parseVersion, selectorsOf } from './list.ts';
-import {
-  type AnswerShape,
-  mediaType,
-  patchTypeOf,
-  readObject,
-  readOptions,
-  viewFor,
-} from './media-types.ts';
 import { openApi } from './openapi/answers.ts';
 import { Documents } from './openapi/documents.ts';
-import {
-  deleteOptions,
-  deletionWarnings,
-  type FieldValidation,
-  type RequestOptions,
-  writeOptions,
-} from './options.ts';
-import type { Output } from './output.ts';
-import { configurationFrom, patchFrom } from './patches.ts';
+import { configurationFrom, patchFrom } from './patch/patches.ts';
 import type { RequestPath, ResourcePath } from './paths.ts';
+import { Freshness } from './reads/freshness.ts';
+import { answerList, listContents, parseVersion, selectorsOf } from './reads/list.ts';
+import { Watches, type WatchServingOptions } from './reads/watch.ts';
 import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
 import { isPart } from './registry/parts.ts';
@@ -59,15 +52,22 @@ import { Registry } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
 import type { Written } from './registry/warnings.ts';
 import { deprecationOf } from './registry/warnings.ts';
-import type { ApiTarget } from './request-target.ts';
-import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
+import { decodeObject, type Incoming, readBody } from './request/body.ts';
+import {
+  deleteOptions,
+  deletionWarnings,
+  type FieldValidation,
+  type RequestOptions,
+  writeOptions,
+} from './request/options.ts';
+import type { ApiTarget } from './request/request-target.ts';
+import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './request/route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
-import { applyScale, bind, scaleOf, updateScale } from './subresources.ts';
-import { tableView } from './tables.ts';
-import { type View, viewOf } from './views.ts';
-import { Watches, type WatchServingOptions } from './watch.ts';
-import { jsonOfApply, type Sent } from './yaml.ts';
+import { connect, isConnect } from './subresources/connect.ts';
+import { evict } from './subresources/eviction.ts';
+import { applyScale, bind, scaleOf, updateScale } from './subresources/scale-and-binding.ts';
+import { tableView } from './tables/table-view.ts';
 
 const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';

@@ -14,7 +14,7 @@ import { type Transport, TransportError } from '../../cache/rest/transport.ts';
 import { httpTransport } from '../../client-node/http-transport.ts';
 import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';
-import { parseTarget } from './request-target.ts';
+import { parseTarget } from './request/request-target.ts';
 import { Serving } from './serving.ts';
 import {
   type CheckedServing,

@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { handleError } from '../../base/handle-error.ts';
-import { failure, inAcceptedFormat } from './answer.ts';
+import { failure, inAcceptedFormat } from './answers/answer.ts';
+import { type Headers, Output, type Reply, warningHeader } from './answers/output.ts';
 import { Api } from './api.ts';
-import type { Incoming } from './body.ts';
-import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
 import { type JsonObject, readJson } from './json.ts';
-import { type Headers, Output, type Reply, warningHeader } from './output.ts';
-import { type ApiTarget, parseTarget } from './request-target.ts';
+import { withoutVersion } from './reads/event-stream.ts';
+import type { Incoming } from './request/body.ts';
+import { type ApiTarget, parseTarget } from './request/request-target.ts';
 import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import type { Registry, StoreWriteOptions } from '../registry/registry.ts';
 import type { Written } from '../registry/warnings.ts';
-import type { ApiTarget } from '../request-target.ts';
+import type { ApiTarget } from '../request/request-target.ts';
 import { seed } from '../seed.ts';
 import { type Attributes, attributesOf, forbidden } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';

@@ -3,7 +3,7 @@
  * pkg/endpoints/request/requestinfo.go.
  */
 import type { ResourcePath } from '../paths.ts';
-import { exactName } from '../selectors.ts';
+import { exactName } from '../reads/selectors.ts';
 import { ApiError, forbiddenObject } from '../status.ts';
 import type { ServerUser } from './users.ts';
 

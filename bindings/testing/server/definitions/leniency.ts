@@ -5,7 +5,7 @@
  */
 import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
 import { prune } from '../schema/defaults.ts';
-import { isEmbedded, type Schema } from '../schema/structural.ts';
+import { isEmbedded, type Schema, validationRules } from '../schema/structural.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
 
 export interface SchemaLeniency {
@@ -72,9 +72,7 @@ export function leniencyOf(spec: JsonObject, was: JsonObject | undefined): Schem
   const versions = was !== undefined && Array.isArray(was.versions) ? was.versions : [];
   const rules = new Set<string>();
   some((schema) => {
-    const list = schema['x-kubernetes-validations'];
-    for (const rule of Array.isArray(list) ? list.filter(isObject) : [])
-      rules.add(String(rule.rule));
+    for (const rule of validationRules(schema)) rules.add(String(rule.rule));
     return false;
   });
   const keeps = spec.preserveUnknownFields === true;

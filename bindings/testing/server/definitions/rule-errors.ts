@@ -1,11 +1,59 @@
 /**
- * Validates the rules in CEL of a definition: they must compile, and `oldSelf` needs a value that
- * can be correlated. apiextensions-apiserver: pkg/apis/apiextensions/validation.
+ * Validates the rules in CEL (`x-kubernetes-validations`) of a definition: their form, then whether
+ * they compile, and whether `oldSelf` has a value that can be correlated. apiextensions-apiserver:
+ * pkg/apis/apiextensions/validation.
  */
-import { isObject, objectAt } from '../json.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { compileRules } from '../rules/compile.ts';
-import { additional, type Schema, schemaAt } from '../schema/structural.ts';
-import { type FieldError, fieldInvalid } from '../status.ts';
+import { additional, type Schema, schemaAt, validationRules } from '../schema/structural.ts';
+import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired } from '../status.ts';
+import { fieldPath } from './selectable.ts';
+
+const REASONS = [
+  'FieldValueDuplicate',
+  'FieldValueForbidden',
+  'FieldValueInvalid',
+  'FieldValueRequired',
+];
+
+export const ruleShapeErrors = (schema: Schema, path: string): FieldError[] =>
+  validationRules(schema).flatMap((rule, at) =>
+    shapeErrors(rule, schema, `${path}.x-kubernetes-validations[${at}]`),
+  );
+
+const isMultiline = (text: string): boolean => /[\n\r]/.test(text);
+
+function shapeErrors(rule: JsonObject, schema: Schema, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const text = stringAt(rule, 'rule').trim();
+  const message = stringAt(rule, 'message');
+  if (text === '') errors.push(fieldRequired(`${path}.rule`, 'rule is not specified'));
+  else if (message !== '' && message.trim() === '')
+    errors.push(fieldInvalid(`${path}.message`, message, 'must be non-empty if specified'));
+  else if (isMultiline(message.trim()))
+    errors.push(fieldInvalid(`${path}.message`, message, 'must not contain line breaks'));
+  else if (isMultiline(text) && message.trim() === '') {
+    const why = 'message must be specified if rule contains line breaks';
+    errors.push(fieldRequired(`${path}.message`, why));
+  }
+  const expression = stringAt(rule, 'messageExpression');
+  if (expression !== '' && expression.trim() === '') {
+    const why = 'messageExpression must be non-empty if specified';
+    errors.push(fieldRequired(`${path}.messageExpression`, why));
+  }
+  const { reason } = rule;
+  if (typeof reason === 'string' && !REASONS.includes(reason))
+    errors.push(fieldNotSupported(`${path}.reason`, reason, REASONS));
+  const place = stringAt(rule, 'fieldPath');
+  const field = `${path}.fieldPath`;
+  if (place === '') return errors;
+  if (place.trim() === '')
+    errors.push(fieldInvalid(field, place, 'must be non-empty if specified'));
+  if (isMultiline(place)) errors.push(fieldInvalid(field, place, 'must not contain line breaks'));
+  if (typeof fieldPath(place, schema, true) === 'string')
+    errors.push(fieldInvalid(field, place, 'must be a valid path'));
+  return errors;
+}
 
 /** @param uncorrelatable the schema below which old and new values cannot be correlated */
 export function ruleDefinitionErrors(
@@ -14,7 +62,7 @@ export function ruleDefinitionErrors(
   isRoot: boolean,
   uncorrelatable: string | undefined,
 ): FieldError[] {
-  const errors = ofSchema(schema, path, isRoot, uncorrelatable);
+  const errors = compileErrors(schema, path, isRoot, uncorrelatable);
   const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
   for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
     if (isObject(property))
@@ -38,7 +86,7 @@ export function ruleDefinitionErrors(
   return errors;
 }
 
-function ofSchema(
+function compileErrors(
   schema: Schema,
   path: string,
   isRoot: boolean,

@@ -14,8 +14,7 @@ import {
 } from '../status.ts';
 import { defaultErrors } from './default-check.ts';
 import { type SchemaLeniency, setItemProblem } from './leniency.ts';
-import { ruleShapeErrors } from './rule-check.ts';
-import { ruleDefinitionErrors } from './rule-errors.ts';
+import { ruleDefinitionErrors, ruleShapeErrors } from './rule-errors.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
 
 /** The place of a schema in the definition. */

@@ -3,7 +3,7 @@
  * client has it. kube-openapi: pkg/handler and pkg/handler3.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Headers } from '../output.ts';
+import type { Headers } from '../answers/output.ts';
 import type { Document, Documents } from './documents.ts';
 
 export interface OpenApiAnswer {

@@ -3,9 +3,8 @@
  * pkg/apiserver/schema/cel/compilation.go.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
-import { validationRules } from '../definitions/rule-check.ts';
 import { type Json, type JsonObject, stringAt } from '../json.ts';
-import type { Schema } from '../schema/structural.ts';
+import { type Schema, validationRules } from '../schema/structural.ts';
 import { loadedCel } from './library.ts';
 import { celTypeOf } from './types.ts';
 

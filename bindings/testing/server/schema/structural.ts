@@ -30,6 +30,12 @@ export function additional(schema: Schema): Schema | true | undefined {
   return isObject(value) ? value : value === true ? true : undefined;
 }
 
+/** The rules in CEL of a schema. */
+export const validationRules = (schema: Schema): JsonObject[] => {
+  const rules = schema['x-kubernetes-validations'];
+  return Array.isArray(rules) ? rules.filter(isObject) : [];
+};
+
 /** The type of a custom kind's objects; without a schema any member is allowed. */
 export function customType(schema: Schema | undefined): Atom {
   return objectType(

@@ -2,19 +2,20 @@
  * Objects as rows of a Table, which kubectl asks for to print them. apiserver:
  * endpoints/handlers/response.go asTable.
  */
-import { printerOf } from './columns.ts';
-import type { JsonObject } from './json.ts';
-import { apiVersionOf, type Kind } from './registry/kinds.ts';
-import { metadataOf } from './registry/store.ts';
-import { zeroObject } from './registry/types.ts';
-import { badRequest } from './status.ts';
+
 import {
   bookmarkMetadata,
   type EncodedObject,
   type ListMetadata,
   partialMetadata,
   type View,
-} from './views.ts';
+} from '../answers/views.ts';
+import type { JsonObject } from '../json.ts';
+import { apiVersionOf, type Kind } from '../registry/kinds.ts';
+import { metadataOf } from '../registry/store.ts';
+import { zeroObject } from '../registry/types.ts';
+import { badRequest } from '../status.ts';
+import { printerOf } from './columns.ts';
 
 /** The part of the object that a row includes. */
 const INCLUDED = ['', 'None', 'Metadata', 'Object'];

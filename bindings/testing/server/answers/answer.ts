@@ -1,11 +1,12 @@
 /** Answers that are not streams: documents, errors, and results of writes with their warnings. */
-import type { Incoming } from './body.ts';
-import { type JsonObject, readJson } from './json.ts';
+
+import { type JsonObject, readJson } from '../json.ts';
+import type { Written } from '../registry/warnings.ts';
+import { telling } from '../registry/warnings.ts';
+import type { Incoming } from '../request/body.ts';
+import type { ApiError } from '../status.ts';
 import { type AnswerShape, wantsYaml, YAML } from './media-types.ts';
 import type { Headers } from './output.ts';
-import type { Written } from './registry/warnings.ts';
-import { telling } from './registry/warnings.ts';
-import type { ApiError } from './status.ts';
 import { type View, wholeObjects } from './views.ts';
 import { yamlOfJson } from './yaml.ts';
 

@@ -3,9 +3,9 @@
  * decoder.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type Json, type JsonObject, readJson, unmarshalError } from './json.ts';
-import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
-import { type ApiError, badRequest, tooLarge } from './status.ts';
+import { isObject, type Json, type JsonObject, readJson, unmarshalError } from '../json.ts';
+import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from '../registry/kinds.ts';
+import { type ApiError, badRequest, tooLarge } from '../status.ts';
 
 /** The part of a request that this server reads; it comes from a socket or from this process. */
 export interface Incoming extends AsyncIterable<Uint8Array> {

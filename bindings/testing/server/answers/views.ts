@@ -2,10 +2,10 @@
  * The forms of an object in answers: whole or metadata only (PartialObjectMetadata), single and in
  * lists. Members come in the order of the real server, which a reader that scans bytes depends on.
  */
-import { isObject, type JsonObject, objectAt, without, writeJson } from './json.ts';
-import { isView, shownAs } from './registry/forms.ts';
-import { apiVersionOf, type Kind } from './registry/kinds.ts';
-import { zeroObject } from './registry/types.ts';
+import { isObject, type JsonObject, objectAt, without, writeJson } from '../json.ts';
+import { isView, shownAs } from '../registry/forms.ts';
+import { apiVersionOf, type Kind } from '../registry/kinds.ts';
+import { zeroObject } from '../registry/types.ts';
 
 /** An object and its JSON text. */
 export interface EncodedObject {

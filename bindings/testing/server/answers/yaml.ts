@@ -3,8 +3,8 @@
  * real server, a document is converted to JSON, and members are written in the order of their
  * names.
  */
-import { type Json, sorted } from './json.ts';
-import { badRequest, unsupportedMediaType } from './status.ts';
+import { type Json, sorted } from '../json.ts';
+import { badRequest, unsupportedMediaType } from '../status.ts';
 
 type Library = typeof import('yaml');
 let library: Promise<Library | undefined> | undefined;

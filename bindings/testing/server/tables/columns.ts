@@ -2,6 +2,10 @@
  * The columns of the Tables that kubectl asks for. kubernetes:
  * pkg/printers/internalversion/printers.go. Custom resources have the columns of their definition.
  */
+
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import type { Kind } from '../registry/kinds.ts';
+import { metadataOf } from '../registry/store.ts';
 import {
   accessModesCell,
   age,
@@ -43,9 +47,6 @@ import {
   textField,
   volumeClass,
 } from './cells.ts';
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
-import type { Kind } from './registry/kinds.ts';
-import { metadataOf } from './registry/store.ts';
 
 const suspended = (value: Json | undefined): string =>
   value === true ? 'True' : value === false ? 'False' : '<unset>';

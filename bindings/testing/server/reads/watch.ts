@@ -7,21 +7,26 @@
  * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
 
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { type Output, warningHeader } from '../answers/output.ts';
+import type { EncodedObject, View } from '../answers/views.ts';
+import type { StreamFault } from '../faults.ts';
+import { writeJson } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import type { Kind } from '../registry/kinds.ts';
+import type { Registry } from '../registry/registry.ts';
+import {
+  type ResourceStore,
+  type Stored,
+  type StoreEvent,
+  withVersion,
+} from '../registry/store.ts';
+import { queryBool, wantsInitialEvents } from '../request/list-options.ts';
+import { ApiError, expired, TooLargeVersion } from '../status.ts';
 import { EventStream, type FrameType, frameBytes, type SentFrame } from './event-stream.ts';
-import type { StreamFault } from './faults.ts';
 import type { Freshness } from './freshness.ts';
-import { writeJson } from './json.ts';
 import { integer, parseVersion } from './list.ts';
-import { queryBool, wantsInitialEvents } from './list-options.ts';
-import { type Output, warningHeader } from './output.ts';
-import type { ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
-import type { Registry } from './registry/registry.ts';
-import { type ResourceStore, type Stored, type StoreEvent, withVersion } from './registry/store.ts';
 import { type ObjectPredicate, parseSelectors } from './selectors.ts';
-import { ApiError, expired, TooLargeVersion } from './status.ts';
-import type { EncodedObject, View } from './views.ts';
 
 /**
  * The shortest time of a watch without timeoutSeconds (apiserver: min-request-timeout). It ends

@@ -1,7 +1,7 @@
 /** Parses the request line: verb, path and query. */
-import type { FaultTarget } from './faults.ts';
+import type { FaultTarget } from '../faults.ts';
+import { parseRequestPath, type RequestPath, type ResourcePath } from '../paths.ts';
 import { queryBool } from './list-options.ts';
-import { parseRequestPath, type RequestPath, type ResourcePath } from './paths.ts';
 
 export interface ApiTarget extends FaultTarget {
   method: string;

@@ -1,12 +1,12 @@
 /** Which paths and methods a resource has. Others are refused before the body is read. */
 
-import { resourceList } from './discovery.ts';
-import type { RequestPath, ResourcePath } from './paths.ts';
-import type { Kind, Kinds } from './registry/kinds.ts';
-import { methodsOf } from './registry/parts.ts';
-import { ofResource } from './registry/strategy.ts';
+import { resourceList } from '../discovery.ts';
+import type { RequestPath, ResourcePath } from '../paths.ts';
+import type { Kind, Kinds } from '../registry/kinds.ts';
+import { methodsOf } from '../registry/parts.ts';
+import { ofResource } from '../registry/strategy.ts';
+import { methodNotAllowed, noSuchPath, notFound, notSupported } from '../status.ts';
 import type { ApiTarget } from './request-target.ts';
-import { methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 
 /** Throws 404 for a path in the wrong scope. */
 export function checkScope(kind: Kind, path: ResourcePath): void {

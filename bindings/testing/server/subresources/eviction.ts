@@ -3,16 +3,16 @@
  * pkg/registry/core/pod/storage/eviction.go. No controller counts healthy Pods: the status of a
  * budget is what a client wrote, and before that every eviction gets 429.
  */
-import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
-import { deleteOptionsIn } from './options.ts';
-import type { ResourcePath } from './paths.ts';
-import { requirePreconditions } from './registry/preconditions.ts';
-import type { Registry } from './registry/registry.ts';
-import { metadataOf } from './registry/store.ts';
-import type { Written } from './registry/warnings.ts';
-import { ApiError, type StatusDetails } from './status.ts';
-import { requireName, success } from './subresources.ts';
+import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import { requirePreconditions } from '../registry/preconditions.ts';
+import type { Registry } from '../registry/registry.ts';
+import { metadataOf } from '../registry/store.ts';
+import type { Written } from '../registry/warnings.ts';
+import { deleteOptionsIn } from '../request/options.ts';
+import { ApiError, type StatusDetails } from '../status.ts';
+import { requireName, success } from './scale-and-binding.ts';
 
 const BUDGETS = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
 /** Seconds after which to retry while the budget's status is not of its latest generation. */

@@ -3,7 +3,7 @@
  * that cut the connection after some bytes or split the body. Callers need not know of the faults.
  */
 import { gzipSync } from 'node:zlib';
-import { macrotask } from '../../base/clock.ts';
+import { macrotask } from '../../../base/clock.ts';
 
 export type Headers = Record<string, string | number | string[]>;
 

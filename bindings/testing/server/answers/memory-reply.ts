@@ -2,7 +2,7 @@
  * A reply in memory: its body is an async iterable, and a slow reader makes the writer wait, as a
  * socket does. It ends in order, or with an error when the connection is cut.
  */
-import { TransportError } from '../../cache/rest/transport.ts';
+import { TransportError } from '../../../cache/rest/transport.ts';
 import type { Headers, Reply } from './output.ts';
 
 /** About as much as a socket and its kernel buffers hold. */

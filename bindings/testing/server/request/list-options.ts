@@ -2,7 +2,7 @@
  * Checks parameters of lists and watches that depend on each other, by the rules of apimachinery
  * (pkg/apis/meta/internalversion: validation, defaults), with its messages and in its order.
  */
-import { type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
+import { type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from '../status.ts';
 
 const MATCH = 'resourceVersionMatch';
 const NEWER = 'NotOlderThan';

@@ -9,8 +9,8 @@ import {
   sameJson,
   unmarshalError,
   withoutNulls,
-} from './json.ts';
-import { ApiError, badRequest, patchFailed } from './status.ts';
+} from '../json.ts';
+import { ApiError, badRequest, patchFailed } from '../status.ts';
 
 /**
  * Null members are removed, objects are merged, other values are replaced. Unlike RFC 7386, and

@@ -3,10 +3,11 @@
  * the Accept header, in which protobuf is skipped. Types that the real server does not support are
  * refused with its messages.
  */
-import { type Incoming, readBody, readBytes, unrecognized } from './body.ts';
-import { jsonOfProtobuf } from './protobuf/objects.ts';
-import type { Kind } from './registry/kinds.ts';
-import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
+
+import { jsonOfProtobuf } from '../protobuf/objects.ts';
+import type { Kind } from '../registry/kinds.ts';
+import { type Incoming, readBody, readBytes, unrecognized } from '../request/body.ts';
+import { ApiError, notAcceptable, unsupportedMediaType } from '../status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
 import { jsonOfYaml, type Sent } from './yaml.ts';
 

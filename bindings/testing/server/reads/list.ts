@@ -3,16 +3,17 @@
  * No state is kept between pages: the token has the resourceVersion and the next key, and the store
  * can show any state in its history. apiserver: pkg/storage/continue.go, etcd3/store.go GetList.
  */
-import { jsonError, parseBody } from './body.ts';
-import { isObject } from './json.ts';
-import { checkListOptions } from './list-options.ts';
-import type { ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
-import type { Registry } from './registry/registry.ts';
-import { type Stored, storeKey } from './registry/store.ts';
+
+import type { ListMetadata, View } from '../answers/views.ts';
+import { isObject } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import type { Kind } from '../registry/kinds.ts';
+import type { Registry } from '../registry/registry.ts';
+import { type Stored, storeKey } from '../registry/store.ts';
+import { jsonError, parseBody } from '../request/body.ts';
+import { checkListOptions } from '../request/list-options.ts';
+import { badRequest, expired, TooLargeVersion } from '../status.ts';
 import { exactName, type ObjectPredicate, parseSelectors } from './selectors.ts';
-import { badRequest, expired, TooLargeVersion } from './status.ts';
-import type { ListMetadata, View } from './views.ts';
 
 /** Answers `GET` on a collection. */
 export function answerList(

@@ -2,15 +2,15 @@
  * The subresources that are not part of the object: scale, binding and eviction. A scale is a view
  * of an object: writing it writes the object's replicas. api.ts handles the other subresources.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
-import type { RequestOptions } from './options.ts';
-import type { ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
-import { valueAt, withValueAt } from './registry/paths.ts';
-import type { Registry } from './registry/registry.ts';
-import { metadataOf } from './registry/store.ts';
-import { ofResource } from './registry/strategy.ts';
-import type { Written } from './registry/warnings.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import type { Kind } from '../registry/kinds.ts';
+import { valueAt, withValueAt } from '../registry/paths.ts';
+import type { Registry } from '../registry/registry.ts';
+import { metadataOf } from '../registry/store.ts';
+import { ofResource } from '../registry/strategy.ts';
+import type { Written } from '../registry/warnings.ts';
+import type { RequestOptions } from '../request/options.ts';
 import {
   ApiError,
   badRequest,
@@ -18,7 +18,7 @@ import {
   fieldInvalid,
   invalidObject,
   type StatusBody,
-} from './status.ts';
+} from '../status.ts';
 
 /** The object's scale, as an autoscaling/v1 Scale. */
 export function scaleOf(kind: Kind, object: JsonObject): JsonObject {

@@ -4,10 +4,10 @@
  * `$setElementOrder/x`, `$deleteFromPrimitiveList/x`. apimachinery:
  * pkg/util/strategicpatch/patch.go.
  */
-import { goText, isObject, type Json, type JsonObject, jsonKey, withoutNulls } from './json.ts';
-import type { Atom, PatchRule } from './schema/atoms.ts';
-import { memberType } from './schema/atoms.ts';
-import { ApiError, badRequest } from './status.ts';
+import { goText, isObject, type Json, type JsonObject, jsonKey, withoutNulls } from '../json.ts';
+import type { Atom, PatchRule } from '../schema/atoms.ts';
+import { memberType } from '../schema/atoms.ts';
+import { ApiError, badRequest } from '../status.ts';
 
 const PATCH = '$patch';
 const RETAIN_KEYS = '$retainKeys';

@@ -3,12 +3,12 @@
  * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages. Each is compiled to one
  * function, as a watch calls it twice for every event.
  */
-import { CapstanError } from '../../base/errors.ts';
-import { parseLabelSelector } from '../../base/selectors.ts';
-import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
-import type { Kind } from './registry/kinds.ts';
-import { metadataOf } from './registry/store.ts';
-import { badRequest } from './status.ts';
+import { CapstanError } from '../../../base/errors.ts';
+import { parseLabelSelector } from '../../../base/selectors.ts';
+import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import type { Kind } from '../registry/kinds.ts';
+import { metadataOf } from '../registry/store.ts';
+import { badRequest } from '../status.ts';
 
 export type ObjectPredicate = (object: JsonObject) => boolean;
 

@@ -2,9 +2,11 @@
  * Patches of the four types: from a request body to the change of an object. Invalid patches are
  * refused here.
  */
-import { checkObject, parseBody } from './body.ts';
-import { duplicateFields } from './duplicates.ts';
-import { FieldTypeError, readFields } from './fields.ts';
+
+import type { PatchType } from '../answers/media-types.ts';
+import type { Sent } from '../answers/yaml.ts';
+import { duplicateFields } from '../duplicates.ts';
+import { FieldTypeError, readFields } from '../fields.ts';
 import {
   goText,
   isObject,
@@ -13,18 +15,17 @@ import {
   sorted,
   unmarshalError,
   writeJson,
-} from './json.ts';
-import type { PatchType } from './media-types.ts';
-import type { FieldValidation } from './options.ts';
-import { jsonPatch, mergePatch } from './patch.ts';
-import type { Kind, Kinds } from './registry/kinds.ts';
-import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
-import type { ChangeObject } from './registry/registry.ts';
-import { metadataOf } from './registry/store.ts';
-import { typeOf } from './registry/types.ts';
-import { ApiError, badRequest, fieldInvalid, invalidObject } from './status.ts';
+} from '../json.ts';
+import type { Kind, Kinds } from '../registry/kinds.ts';
+import { MetadataTypeError, normalizeMetadata } from '../registry/metadata.ts';
+import type { ChangeObject } from '../registry/registry.ts';
+import { metadataOf } from '../registry/store.ts';
+import { typeOf } from '../registry/types.ts';
+import { checkObject, parseBody } from '../request/body.ts';
+import type { FieldValidation } from '../request/options.ts';
+import { ApiError, badRequest, fieldInvalid, invalidObject } from '../status.ts';
+import { jsonPatch, mergePatch } from './json-patch.ts';
 import { strategicPatch } from './strategic.ts';
-import type { Sent } from './yaml.ts';
 
 const MAP = 'Go value of type map[string]interface {}';
 

@@ -3,10 +3,11 @@
  * frames pass unchanged. With them the sent frames are counted, so that each fault acts once, at
  * its place; after a fault that ended or silenced the stream nothing more is sent.
  */
-import type { StreamFault } from './faults.ts';
-import { isObject, type JsonObject, objectAt, readJson, without, writeJson } from './json.ts';
-import type { Output } from './output.ts';
-import { genericStatus } from './status.ts';
+
+import type { Output } from '../answers/output.ts';
+import type { StreamFault } from '../faults.ts';
+import { isObject, type JsonObject, objectAt, readJson, without, writeJson } from '../json.ts';
+import { genericStatus } from '../status.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 

@@ -3,11 +3,11 @@
  * and proxies. They answer as a kube-apiserver that reaches no kubelet. kubernetes:
  * pkg/registry/core/pod/rest, pkg/registry/core/pod/strategy.go LogLocation.
  */
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
-import type { ResourcePath } from './paths.ts';
-import type { Registry } from './registry/registry.ts';
-import { ApiError, badRequest, fieldInvalid, invalidObject, notFound } from './status.ts';
-import { readTime, TimeError } from './times.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import type { Registry } from '../registry/registry.ts';
+import { ApiError, badRequest, fieldInvalid, invalidObject, notFound } from '../status.ts';
+import { readTime, TimeError } from '../times.ts';
 
 const CONNECTS = ['attach', 'exec', 'log', 'portforward', 'proxy'];
 

@@ -3,10 +3,10 @@
  * etcd, so that a request with a newer resourceVersion waits for a while before it fails with 504.
  * apiserver: storage/cacher/watch_cache.go, waitUntilFreshAndBlock and its blockTimeout.
  */
-import type { Clock } from '../../base/clock.ts';
-import type { Output } from './output.ts';
-import type { VersionCounter } from './registry/store.ts';
-import { TooLargeVersion } from './status.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Output } from '../answers/output.ts';
+import type { VersionCounter } from '../registry/store.ts';
+import { TooLargeVersion } from '../status.ts';
 
 export class Freshness {
   readonly #versions: VersionCounter;

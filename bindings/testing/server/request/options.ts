@@ -3,12 +3,11 @@
  * field validation, preconditions. Which may be combined is apimachinery's rule
  * (pkg/apis/meta/v1/validation).
  */
-import { type Incoming, parseBody, requireTypeMeta } from './body.ts';
-import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
-import { queryBool } from './list-options.ts';
-import type { DeletionOptions } from './registry/deletion.ts';
-import type { Kind } from './registry/kinds.ts';
-import type { StoreWriteOptions } from './registry/registry.ts';
+
+import { isObject, type Json, type JsonObject, unmarshalError } from '../json.ts';
+import type { DeletionOptions } from '../registry/deletion.ts';
+import type { Kind } from '../registry/kinds.ts';
+import type { StoreWriteOptions } from '../registry/registry.ts';
 import {
   badRequest,
   type FieldError,
@@ -18,7 +17,9 @@ import {
   fieldRequired,
   fieldTooLong,
   invalidOptions,
-} from './status.ts';
+} from '../status.ts';
+import { type Incoming, parseBody, requireTypeMeta } from './body.ts';
+import { queryBool } from './list-options.ts';
 
 /** What unknown and duplicate fields cause: nothing, a warning, or an error. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';

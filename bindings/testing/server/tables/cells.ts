@@ -2,8 +2,8 @@
  * The cells of Tables for each kind, as kubectl prints them. kubernetes:
  * pkg/printers/internalversion/printers.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
-import { metadataOf } from './registry/store.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { metadataOf } from '../registry/store.ts';
 
 export interface PrintColumn {
   name: string;
