@@ -59,7 +59,7 @@ export function described(): string {
   );
   return `${[
     '',
-    '| client | what of it | steps | same |',
+    '| client | covered | steps | same |',
     '|---|---|---|---|',
     ...lines,
     '',

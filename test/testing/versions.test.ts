@@ -196,7 +196,7 @@ test('an object is not seeded under two versions at once', () => {
     metadata,
   }));
   expect(() => fakeClient({ resources: [v1 as never, v2 as never], objects })).toThrow(
-    'objects[1]: webs "default/a" is there already',
+    'objects[1]: webs "default/a" already exists',
   );
 });
 

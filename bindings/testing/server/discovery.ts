@@ -142,7 +142,8 @@ const served = (kinds: Kinds, name: { group: string; version: string }): Kind[] 
 const HEALTH_CHECKS = ['ping', 'log', 'etcd', 'informer-sync'];
 
 /**
- * GET /readyz and its like, one check of it, or all in words; undefined for a check there is not.
+ * GET /readyz, /livez and /healthz: one check, or all of them as a list if `verbose`; undefined for
+ * an unknown check.
  */
 export function health(endpoint: string, check: string, verbose: boolean): string | undefined {
   if (check !== '') return HEALTH_CHECKS.includes(check) ? 'ok' : undefined;

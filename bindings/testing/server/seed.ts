@@ -22,7 +22,7 @@ export function seed(registry: Registry, objects: readonly object[]): void {
     if (keys.has(unique) || registry.store(kind).get(key) !== undefined) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `objects[${at}]: ${kind.plural} ${JSON.stringify(key)} is there already`,
+        `objects[${at}]: ${kind.plural} ${JSON.stringify(key)} already exists`,
       );
     }
     keys.add(unique);

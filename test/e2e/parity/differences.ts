@@ -77,12 +77,12 @@ const MADE_UP = /^(.*[^a-z0-9])[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 export const intendedDifferences: readonly IntendedDifference[] = [
   {
     what: 'the status of FlowSchemas',
-    why: "A kube-apiserver's priority and fairness writes it; the real server runs without.",
+    why: 'Priority and fairness writes it, which is off in the real server.',
     blur: (entry) => entry,
   },
   {
-    what: 'the random end of a generated name that is refused, and the name of a LimitRange without one',
-    why: 'Each server makes up its own.',
+    what: 'random suffixes of invalid generated names, and names of LimitRanges without one',
+    why: 'Each server generates its own.',
     blur: (entry) =>
       inObjects(entry, (object) => {
         const { kind, details, metadata } = object;
@@ -97,7 +97,7 @@ export const intendedDifferences: readonly IntendedDifference[] = [
   },
   {
     what: 'the wording of messages',
-    why: 'Clients act on status, reason, causes and details; texts are those of Go libraries.',
+    why: 'Clients act on status, reason, causes and details; many messages come from Go libraries.',
     blur: (entry) =>
       inObjects(entry, (object) => {
         if (object.kind === 'TokenReview' && isObject(object.status) && object.status.error)
@@ -115,8 +115,8 @@ export const intendedDifferences: readonly IntendedDifference[] = [
       }),
   },
   {
-    what: 'the order of what is wrong with a custom object or a definition',
-    why: 'The real server walks its properties in the order of a Go map.',
+    what: 'the order of the errors of a custom object or a definition',
+    why: 'The real server iterates over properties in the random order of a Go map.',
     blur: (entry) =>
       inObjects(entry, (object) => {
         const { details } = object;
@@ -129,7 +129,7 @@ export const intendedDifferences: readonly IntendedDifference[] = [
   },
   {
     what: 'values that a server assigns: addresses, ports, tokens',
-    why: 'Each server has a range and a key of its own; that there is a value is compared.',
+    why: 'Each server has its own ranges and key; only the presence of a value is compared.',
     blur: (entry) =>
       inObjects(
         entry,
@@ -147,7 +147,7 @@ export const intendedDifferences: readonly IntendedDifference[] = [
   },
   {
     what: "the ages in a Table, and its columns' descriptions",
-    why: 'Ages go by two clocks; descriptions are the comments of Go types.',
+    why: 'Ages depend on two clocks; descriptions are comments of Go types.',
     blur: (entry) =>
       inObjects(entry, (object) => {
         if (object.kind !== 'Table') return object;
@@ -177,8 +177,8 @@ export const intendedDifferences: readonly IntendedDifference[] = [
       }),
   },
   {
-    what: 'bookmarks but for the one that ends the initial events',
-    why: 'They come by the clock, at times that each server chooses.',
+    what: 'bookmarks, except the one that ends the initial events',
+    why: 'Each server sends them at its own times.',
     blur: (entry) =>
       entry.events === undefined
         ? entry
@@ -194,7 +194,7 @@ export const intendedDifferences: readonly IntendedDifference[] = [
   },
   {
     what: 'the order of the rules in a SelfSubjectRulesReview',
-    why: 'The real server reads bindings in the order of a Go map.',
+    why: 'The real server reads bindings in the random order of a Go map.',
     blur: (entry) =>
       inObjects(entry, (object) => {
         if (object.kind !== 'SelfSubjectRulesReview' || !isObject(object.status)) return object;
@@ -208,8 +208,8 @@ export const intendedDifferences: readonly IntendedDifference[] = [
       }),
   },
   {
-    what: 'the build, the address and the health checks that a server tells of itself',
-    why: 'It is another server: it has its own.',
+    what: 'the build, the address and the health checks of the server',
+    why: 'They describe the server itself.',
     blur: (entry) => {
       if (/ \/(readyz|livez|healthz)\?verbose/.test(entry.request))
         return { ...entry, body: String(entry.body).split('\n').at(-2) ?? '' };
@@ -227,8 +227,8 @@ export const intendedDifferences: readonly IntendedDifference[] = [
     },
   },
   {
-    what: 'the components that ComponentStatuses tell of',
-    why: 'They are of a real cluster: etcd, a scheduler, a controller manager.',
+    what: 'the components in ComponentStatuses',
+    why: 'Only a real cluster has them: etcd, a scheduler, a controller manager.',
     blur: (entry) =>
       / \/api\/v1\/componentstatuses$/.test(entry.request) &&
       isObject(entry.body) &&
@@ -238,12 +238,12 @@ export const intendedDifferences: readonly IntendedDifference[] = [
   },
   {
     what: 'requests at which the real server panics and closes the connection',
-    why: 'There is no answer to compare with; the rest of such a case is not looked at.',
+    why: 'There is no answer to compare; the rest of such a case is ignored.',
     blur: (entry) => entry,
   },
   {
     what: 'times that a server sets',
-    why: 'Two clocks are read one after the other.',
+    why: 'The two servers have different clocks.',
     blur: (entry) =>
       inObjects(
         entry,

@@ -52,13 +52,13 @@ function mergeItems(
     if (merged !== undefined) out.push(merged);
   };
   /** Only items that occur once in the object are merged. */
-  const mineBy = new Map<string, Json>();
+  const liveItems = new Map<string, Json>();
   for (const [at, value] of live.entries()) {
     const element = left[at] as string;
-    mineBy.set(element, mineBy.has(element) ? null : value);
+    liveItems.set(element, liveItems.has(element) ? null : value);
   }
   const configElements = new Set(right);
-  const shared = right.filter((element) => mineBy.has(element)).values();
+  const shared = right.filter((element) => liveItems.has(element)).values();
   const merged = new Set<string>();
   let next = shared.next().value;
   for (let at = 0, to = 0; at < left.length || to < right.length; ) {
@@ -67,14 +67,14 @@ function mergeItems(
     if (lhs !== undefined && rhs !== undefined) {
       if (lhs === rhs) {
         merged.add(lhs);
-        take(mineBy.get(lhs), config[to]);
+        take(liveItems.get(lhs), config[to]);
         at++;
         to++;
         next = shared.next().value;
         continue;
       }
       if (configElements.has(lhs) && next !== undefined && next !== lhs) {
-        at++; // shared, but not the one whose turn it is
+        at++; // in both lists, but later in the other one
         continue;
       }
     }
@@ -88,7 +88,7 @@ function mergeItems(
     }
     if (rhs !== undefined) {
       merged.add(rhs);
-      take(mineBy.get(rhs), config[to]);
+      take(liveItems.get(rhs), config[to]);
       to++;
       if (next === rhs) next = shared.next().value;
     }

@@ -242,7 +242,7 @@ function mergeObjects(
     const had = merged[at];
     const next = had === undefined ? withoutDirectives(item) : mergeMap(items, had, item);
     merged[at] = (next ?? {}) as JsonObject;
-    places.delete(key); // with a key of null it is gone
+    places.delete(key); // removed if the patch sets the key to null
     places.set(jsonKey(merged[at][mergeKey]), at);
   }
   return arrange(merged, rest, remaining, mergeKey);
