@@ -15,10 +15,10 @@ stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 });
 stderr.on('error', () => {});
 
-const said: Promise<boolean>[] = [];
+const written: Promise<boolean>[] = [];
 const through = (write: typeof say) => (text: string) => {
-  said.push(new Promise((resolve) => write(text, (error) => resolve(!error))));
+  written.push(new Promise((resolve) => write(text, (error) => resolve(!error))));
 };
 const code = await main(process.argv.slice(2), { out: through(say), err: through(stdout.write) });
-const isSaid = (await Promise.all(said)).every(Boolean);
-process.exit(isSaid ? code : 1);
+const isWritten = (await Promise.all(written)).every(Boolean);
+process.exit(isWritten ? code : 1);

@@ -88,7 +88,7 @@ informer.addEventHandler({
 });
 
 /** Counts the Pods in the cache and the assumed ones. */
-function taken(node: string): number {
+function countPods(node: string): number {
   const known = cache.indexKeys('byNode', node);
   return (
     known.length + [...assumed].filter(([key, on]) => on === node && !known.includes(key)).length
@@ -98,7 +98,7 @@ function taken(node: string): number {
 function schedule(key: string): void {
   const pod = cache.getByKey(key);
   if (pod === undefined || pod.spec?.nodeName !== undefined || assumed.has(key)) return;
-  const [node, used] = NODES.map((name) => [name, taken(name)] as const).sort(
+  const [node, used] = NODES.map((name) => [name, countPods(name)] as const).sort(
     ([, a], [, b]) => a - b,
   )[0]!;
   if (used >= PLACES) return void unschedulable.add(key);

@@ -130,9 +130,9 @@ async function pass(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
-  const { signal } = gone;
+  const disconnected = new AbortController();
+  response.once('close', () => disconnected.abort());
+  const { signal } = disconnected;
   // identity, because browsers stop reading a compressed watch after its first gzip member.
   const headers = {
     accept: request.headers.accept ?? 'application/json',

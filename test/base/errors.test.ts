@@ -123,13 +123,13 @@ describe('an object of another copy of the package', () => {
     expect(deletionHandlingMetaNamespaceKeyFunc(tombstone)).toBe('ns/web');
     expect(String(deletionHandlingObjectToName(tombstone))).toBe('ns/web');
 
-    const told: unknown[] = [];
-    const handler = { onDelete: (object: unknown) => told.push(object) };
+    const received: unknown[] = [];
+    const handler = { onDelete: (object: unknown) => received.push(object) };
     new FilteringResourceEventHandler<KubeObject>({
       filterFunc: ({ metadata }) => metadata?.name === 'web',
       handler,
     }).onDelete(tombstone);
-    expect(told).toEqual([tombstone]);
+    expect(received).toEqual([tombstone]);
 
     const events: unknown[] = [];
     const pipe = new EventPipe<KubeObject>({

@@ -619,9 +619,9 @@ test('a table of names does not compile with a missing or an extra name', () => 
 /** The result counted as success, and the request was lost until the object changed. */
 test('a reconcile whose result has an unknown member fails and is retried', async () => {
   const clock = new FakeClock();
-  const said: string[] = [];
+  const logged: string[] = [];
   const log = (_: string, fields?: { error?: unknown }) =>
-    void said.push(String((fields?.error as Error | undefined)?.message));
+    void logged.push(String((fields?.error as Error | undefined)?.message));
   const server = fakeTransport({
     clock,
     resources: [Widget],
@@ -643,7 +643,7 @@ test('a reconcile whose result has an unknown member fails and is retried', asyn
   const running = controller.run({ signal: end.signal });
   while (runs < 2) await clock.run(5);
   await running;
-  expect(said).toEqual([
+  expect(logged).toEqual([
     '"requeueAfterMs" is no member of the result of a reconcile: did you mean "requeueAfter"?',
   ]);
 });

@@ -84,8 +84,8 @@ describe('the package in another realm than Node’s core', () => {
       plural: 'configmaps',
       namespaced: true,
     });
-    const said: string[] = [];
-    const warn = (text: string): void => void said.push(text);
+    const logged: string[] = [];
+    const warn = (text: string): void => void logged.push(text);
     const previous = realm.setErrorHandler((error, what) => warn(`${what}: ${error}`));
     const server = await realm.ApiServer.start();
     const transport = server.transport();
@@ -112,7 +112,7 @@ describe('the package in another realm than Node’s core', () => {
     await manager.start({ signal: stop.signal });
     await server.stop();
     realm.setErrorHandler(previous);
-    expect(said).toEqual([]);
+    expect(logged).toEqual([]);
   });
 
   it('recognises an abort by its reason, also if that is no error, and as a cause', () => {
@@ -132,12 +132,12 @@ describe('the package in another realm than Node’s core', () => {
     expect(realm.messageOf(new TypeError('no URL'))).toBe('no URL');
     for (const error of [new TypeError('no'), new DOMException('no', 'DataCloneError')]) {
       expect([realm.nameOfError(error), realm.textOfError(error)]).toEqual([error.name, 'no']);
-      const taken: object[] = [];
-      const take = (fields: object): void => void taken.push(fields);
+      const received: object[] = [];
+      const take = (fields: object): void => void received.push(fields);
       realm
         .pinoLogger({ debug: take, info: take, warn: take, error: take })
         .error('failed', { error });
-      expect(taken).toEqual([{ err: error }]);
+      expect(received).toEqual([{ err: error }]);
     }
     expect(realm.hasCode(Object.assign(new Error('x'), { code: 'TERMINAL' }), 'TERMINAL')).toBe(
       true,

@@ -131,8 +131,8 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     informer.addEventHandler(handler ?? {}, {
       ...(highWater && { highWater: { at: 1, onHighWater: highWater } }),
     });
-    const told: string[] = [];
-    informer.addEventHandler(teller(told));
+    const received: string[] = [];
+    informer.addEventHandler(teller(received));
     server.put('a', { data: { v: 'x'.repeat(200) } });
     server.put('gone');
     const run = informer.run();
@@ -147,11 +147,11 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     if (way === 'ends what it runs in') {
       expect(informer.isStopped()).toBe(calls.some(({ called }) => called > 0));
     } else if (row.never?.includes(way)) {
-      expect(told).toEqual([]);
+      expect(received).toEqual([]);
       expect(reported.length).toBeGreaterThan(0);
     } else {
-      expect(told.slice(0, 2)).toEqual(['+a', '+gone']);
-      expect(told.slice(-3)).toEqual(['b', '~a', '-gone']);
+      expect(received.slice(0, 2)).toEqual(['+a', '+gone']);
+      expect(received.slice(-3)).toEqual(['b', '~a', '-gone']);
       expect(informer.getIndexer().listKeys().sort()).toEqual(['default/a', 'default/b']);
       expect(informer.status().state).toBe('watching');
     }

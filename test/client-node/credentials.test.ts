@@ -63,13 +63,13 @@ async function guarded(valid: string) {
 }
 
 /** The reports to handleError. */
-function toldErrors(): string[] {
-  const told: string[] = [];
+function reportedErrors(): string[] {
+  const reported: string[] = [];
   const before = setErrorHandler((error, what) =>
-    told.push(`${what}: ${(error as Error).message}`),
+    reported.push(`${what}: ${(error as Error).message}`),
   );
   cleanups.push(async () => void setErrorHandler(before));
-  return told;
+  return reported;
 }
 
 /** An exec plugin that counts its runs, and runs `script` with the count `n`. */
@@ -253,7 +253,7 @@ test('while a token file is empty or missing the former token is used', async ()
   const clock = new FakeClock();
   const config = configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } });
   const transport = transportOf(config, { clock });
-  const told = toldErrors();
+  const reported = reportedErrors();
   await expect(ask(transport)).rejects.toMatchObject({
     kind: 'unknown',
     cause: { code: 'ENOENT' },
@@ -262,17 +262,17 @@ test('while a token file is empty or missing the former token is used', async ()
   await expect(ask(transport)).rejects.toThrow(/: the file of the token is empty$/);
   writeFileSync(tokenFile, 'first');
   expect(await ask(transport)).toBe('200 Bearer first');
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 
   state.valid = 'second'; // from now on it is read for each request
   writeFileSync(tokenFile, '');
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
   // Another transport of the KubeConfig does not take it for another user's.
   expect(await ask(transportOf(config, { clock }))).toBe('401 Bearer first');
-  expect(told.splice(1)).toHaveLength(1);
+  expect(reported.splice(1)).toHaveLength(1);
   rmSync(tokenFile);
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
-  expect(told).toEqual([
+  expect(reported).toEqual([
     expect.stringMatching(
       /credentials for .*, going on with the former ones: the file of the token/,
     ),
@@ -363,7 +363,7 @@ test.each(['auto', false] as const)(
     const [certFile, keyFile] = [join(path, 'cert.pem'), join(path, 'key.pem')];
     writeFileSync(certFile, alice.cert);
     writeFileSync(keyFile, bob.key);
-    const told = toldErrors();
+    const reported = reportedErrors();
     const transport = transportOf(configFor(url, { certFile, keyFile }), { http2 });
     const error = await ask(transport).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
@@ -377,7 +377,7 @@ test.each(['auto', false] as const)(
       expect(await ask(transport)).toBe('200 alice');
     }
     expect(sockets).toHaveLength(1);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringMatching(/going on with the former ones: .*do not fit each other/),
     ]);
     writeFileSync(certFile, bob.cert);
@@ -408,7 +408,7 @@ test.each([
     { name: 'u', certFile, keyFile },
   );
   const transport = transportOf(config);
-  const told = toldErrors();
+  const reported = reportedErrors();
   await expect(ask(transport)).rejects.toMatchObject({
     kind: 'unknown',
     cause: { code: 'ENOENT' },
@@ -426,13 +426,13 @@ test.each([
   if (left === undefined) rmSync(join(path, name));
   else writeFileSync(join(path, name), left);
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('200 alice');
-  expect(told).toEqual([
+  expect(reported).toEqual([
     expect.stringMatching(/credentials for .*, going on with the former ones/),
   ]);
-  expect(told[0]).toMatch(why);
+  expect(reported[0]).toMatch(why);
   write();
   expect(await ask(transport)).toBe('200 alice');
-  expect([told.length, sockets.length]).toEqual([1, 1]);
+  expect([reported.length, sockets.length]).toEqual([1, 1]);
 });
 
 // The error blamed the request, as an invalid argument.
@@ -479,7 +479,7 @@ test.each(['auto', false] as const)(
 // informers waited for minutes without a report.
 test('a hanging read is shared for 30 s and reported; close() ends the wait', async () => {
   const { url } = await guarded('late');
-  const told = toldErrors();
+  const reported = reportedErrors();
   const clock = new FakeClock();
   const config = configFor(url, {});
   let readings = 0;
@@ -498,7 +498,7 @@ test('a hanging read is shared for 30 s and reported; close() ends the wait', as
   const slow =
     `reading the kubeconfig's credentials for ${url}: the KubeConfig has ` +
     'not answered for 10000 ms: requests wait for it';
-  expect(told).toEqual([slow]);
+  expect(reported).toEqual([slow]);
   waiting.push(ask(transport), ask(transport));
   expect(readings).toBe(3);
   const ends = Promise.allSettled(waiting);
@@ -512,7 +512,7 @@ test('a hanging read is shared for 30 s and reported; close() ends the wait', as
 /** Requests whose credentials are read when and as the test says. */
 async function slow() {
   const { url } = await guarded('nobody');
-  toldErrors();
+  reportedErrors();
   const clock = new FakeClock();
   const config = configFor(url, {});
   const readings: PromiseWithResolvers<string>[] = [];

@@ -155,8 +155,8 @@ const ConfigMap = defineResource<KubeObject>()({
 // With a hanging plugin a request failed after 90 s saying that the server was silent.
 test('the error of a request that gives up names the hanging plugin', async () => {
   const clock = new FakeClock();
-  const told: string[] = [];
-  const before = setErrorHandler((error) => told.push((error as Error).message));
+  const reported: string[] = [];
+  const before = setErrorHandler((error) => reported.push((error as Error).message));
   cleanups.push(async () => void setErrorHandler(before));
   const command = await plugin('echo $$ >> "$0.pids"; echo open >&2; exec cat'); // waits for stdin
   cleanups.push(async () => {
@@ -184,7 +184,9 @@ test('the error of a request that gives up names the hanging plugin', async () =
   stop.abort();
   expect(await failing[0]).toMatchObject({ code: 'ABORTED', message: named });
   expect(await failing[1]).toMatchObject({ kind: 'aborted', message: named });
-  expect(told).toEqual([expect.stringContaining('cluster-login" has not answered for 10000 ms')]);
+  expect(reported).toEqual([
+    expect.stringContaining('cluster-login" has not answered for 10000 ms'),
+  ]);
   await clock.run(90_000);
   const silent = (await failing[2]) as Error;
   expect(silent).toMatchObject({ kind: 'refused', message: named });

@@ -330,9 +330,9 @@ describe('closing the transport', () => {
   // A dial for former material was forgotten: its request was sent after close() had resolved, and
   // stayed open.
   test('ends the wait for a connection with former material', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const server = await startServer((request, response) => {
-      asked.push(request.url);
+      requested.push(request.url);
       watchOrAnswer(request, response);
     });
     const held: Socket[] = [];
@@ -367,6 +367,6 @@ describe('closing the transport', () => {
     await transport.close?.();
     expect(await former).toBe('refused');
     if (!held[0]?.closed) await once((held[0] as Socket).resume(), 'close');
-    expect(asked).toEqual(['/present']);
+    expect(requested).toEqual(['/present']);
   });
 });

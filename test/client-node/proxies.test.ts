@@ -25,10 +25,10 @@ async function listen(server: ReturnType<typeof createServer>, host = '127.0.0.1
 
 /** A CONNECT proxy that leads every tunnel to one port. */
 async function tunnelTo(port: string, tls?: { cert: string; key: string }, host?: string) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const proxy = tls === undefined ? createHttpServer() : createHttpsServer(tls);
   proxy.on('connect', ({ url, headers }, client: Socket) => {
-    asked.push(`${url} ${headers['proxy-authorization'] ?? 'nobody'}`);
+    requested.push(`${url} ${headers['proxy-authorization'] ?? 'nobody'}`);
     keep(client);
     const further = keep(connect(Number(port), '127.0.0.1'));
     further.on('connect', () => {
@@ -37,12 +37,12 @@ async function tunnelTo(port: string, tls?: { cert: string; key: string }, host?
     });
   });
   proxy.on('tlsClientError', () => undefined);
-  return { asked, port: await listen(proxy, host) };
+  return { asked: requested, port: await listen(proxy, host) };
 }
 
 /** A SOCKS proxy, versions 4 and 5, that leads everything to one port. */
 async function socksTo(port: string, host?: string) {
-  const asked: string[] = [];
+  const requested: string[] = [];
   const proxy = createServer(async (client) => {
     keep(client);
     let [message] = (await once(client, 'data')) as [Buffer];
@@ -51,17 +51,17 @@ async function socksTo(port: string, host?: string) {
       client.write(Uint8Array.of(5, 0));
       [message] = (await once(client, 'data')) as [Buffer];
       const type = message[3];
-      if (type === 3) asked.push(`name ${message.subarray(5, 5 + (message[4] as number))}`);
-      else asked.push(`address of type ${type}`);
+      if (type === 3) requested.push(`name ${message.subarray(5, 5 + (message[4] as number))}`);
+      else requested.push(`address of type ${type}`);
       answer = Uint8Array.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0);
-    } else asked.push(`SOCKS4 ${[...message.subarray(4, 8)].join('.')}`);
+    } else requested.push(`SOCKS4 ${[...message.subarray(4, 8)].join('.')}`);
     const further = keep(connect(Number(port), '127.0.0.1'));
     further.on('connect', () => {
       client.write(answer);
       client.pipe(further).pipe(client);
     });
   });
-  return { asked, port: await listen(proxy, host) };
+  return { asked: requested, port: await listen(proxy, host) };
 }
 
 function transportOf(server: string, proxyUrl: string) {

@@ -251,11 +251,11 @@ describe('other answers', () => {
   test('a client reports a write to its cache when the answer is known', async () => {
     const { transport } = answering({ ...right, kind: 'Secret' });
     const cache = newSharedInformerFactory(transport);
-    const told: object[] = [];
-    cache.wrote = (_, object) => told.push(object);
+    const received: object[] = [];
+    cache.wrote = (_, object) => received.push(object);
     await expect(
       newClient({ transport, cache }).create(Widgets, widget('a')),
     ).rejects.toMatchObject({ code: 'DECODE' });
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 });

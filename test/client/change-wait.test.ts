@@ -48,13 +48,13 @@ test('a waiter that gives up, by time or by a signal, leaves nothing behind', as
 test('a change wakes its waiters, and none of the change before', async () => {
   const clock = new FakeClock();
   const [first, second] = [cache(), cache()];
-  const told: string[] = [];
+  const received: string[] = [];
   const wait = (name: string, { informer }: ReturnType<typeof cache>) =>
-    waitForChange(informer, () => true, clock, 1e6, undefined).then(() => told.push(name));
+    waitForChange(informer, () => true, clock, 1e6, undefined).then(() => received.push(name));
   const all = [wait('a', first), wait('b', first), wait('c', second)];
   first.change();
   await clock.settle();
-  expect(told).toEqual(['a', 'b']);
+  expect(received).toEqual(['a', 'b']);
   second.change();
   await Promise.all(all);
   expect(clock.timers()).toBe(0);

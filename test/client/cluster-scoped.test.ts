@@ -15,9 +15,9 @@ const Nodes = defineResource<{ metadata: Metadata; spec?: object; status?: objec
 // For status and delete only namespaced objects had been tested.
 test('a node has its status written separately, and is deleted once', async () => {
   const { client, requests } = await live();
-  const made = await client.create(Nodes, { metadata: { name: 'n' } });
+  const created = await client.create(Nodes, { metadata: { name: 'n' } });
   const status = { nodeInfo: { kernelVersion: '6' } };
-  const changed = { ...made, spec: { providerID: 'p' }, status };
+  const changed = { ...created, spec: { providerID: 'p' }, status };
   expect(await client.status().update(Nodes, changed)).toMatchObject({ kind: 'Node', status });
   const read = await client.get(Nodes, { name: 'n' });
   expect(read.status).toMatchObject(status);

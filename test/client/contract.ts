@@ -242,14 +242,14 @@ export function keepsTheContract(
     });
 
     test('a write with an old resourceVersion is a conflict', async () => {
-      const made = await client.create(ConfigMaps, configMap('conflict', { a: '1' }));
-      const changed = await client.update(ConfigMaps, { ...made, data: { a: '2' } });
+      const created = await client.create(ConfigMaps, configMap('conflict', { a: '1' }));
+      const changed = await client.update(ConfigMaps, { ...created, data: { a: '2' } });
       expect((await client.get(ConfigMaps, at('conflict'))).data).toEqual({ a: '2' });
-      const lock = mergeFrom(made, { optimisticLock: true });
-      const older = { resourceVersion: made.metadata.resourceVersion };
+      const lock = mergeFrom(created, { optimisticLock: true });
+      const older = { resourceVersion: created.metadata.resourceVersion };
       for (const call of [
-        () => client.update(ConfigMaps, { ...made, data: { a: '3' } }),
-        () => client.patch(ConfigMaps, at('conflict'), lock.to({ ...made, data: { a: '3' } })),
+        () => client.update(ConfigMaps, { ...created, data: { a: '3' } }),
+        () => client.patch(ConfigMaps, at('conflict'), lock.to({ ...created, data: { a: '3' } })),
         () => client.delete(ConfigMaps, at('conflict'), { preconditions: older }),
       ])
         await expect(call()).rejects.toSatisfy(isConflict);
@@ -325,8 +325,8 @@ export function keepsTheContract(
       const dry = await client.create(ConfigMaps, configMap('dry', { a: '1' }), { dryRun });
       expect(dry.metadata.uid).toMatch(/./);
       await expect(client.get(ConfigMaps, at('dry'))).rejects.toSatisfy(isNotFound);
-      const made = await client.create(ConfigMaps, configMap('dry', { a: '1' }));
-      const changed = { ...made, data: { a: '2' } };
+      const created = await client.create(ConfigMaps, configMap('dry', { a: '1' }));
+      const changed = { ...created, data: { a: '2' } };
       expect((await client.update(ConfigMaps, changed, { dryRun })).data).toEqual({ a: '2' });
       const patch = { type: 'merge', body: { data: { a: '3' } } } as const;
       await client.patch(ConfigMaps, at('dry'), patch, { dryRun });
@@ -336,34 +336,34 @@ export function keepsTheContract(
       await client.deleteAllOf(ConfigMaps, { namespace, dryRun });
       const now = await client.get(ConfigMaps, at('dry'));
       expect(now).toMatchObject({ data: { a: '1' } });
-      expect(now.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+      expect(now.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
       const wrongUid = { preconditions: { uid: '00000000-0000-0000-0000-000000000000' } };
       await expect(client.delete(ConfigMaps, at('dry'), wrongUid)).rejects.toSatisfy(isConflict);
-      await client.delete(ConfigMaps, at('dry'), { preconditions: { uid: made.metadata.uid } });
+      await client.delete(ConfigMaps, at('dry'), { preconditions: { uid: created.metadata.uid } });
     });
 
     test('the server generates a name from generateName', async () => {
       const { name: _, ...metadata } = configMap('').metadata;
       const given = { metadata: { ...metadata, generateName: 'made-' } };
-      const made = await client.create(ConfigMaps, given);
+      const created = await client.create(ConfigMaps, given);
       const other = await client.create(ConfigMaps, given);
-      expect(made.metadata.name).toMatch(/^made-.{5}$/);
-      expect(other.metadata.name).not.toBe(made.metadata.name);
-      const name = made.metadata.name as string;
-      expect((await client.get(ConfigMaps, at(name))).metadata.uid).toBe(made.metadata.uid);
+      expect(created.metadata.name).toMatch(/^made-.{5}$/);
+      expect(other.metadata.name).not.toBe(created.metadata.name);
+      const name = created.metadata.name as string;
+      expect((await client.get(ConfigMaps, at(name))).metadata.uid).toBe(created.metadata.uid);
       await client.delete(ConfigMaps, at(name));
       await client.delete(ConfigMaps, at(other.metadata.name as string));
     });
 
     test('the status subresource writes only the status, an update all but that', async () => {
-      const made = await client.create(Deployments, {
+      const created = await client.create(Deployments, {
         ...deployment('d'),
         status: { replicas: 9 },
       });
-      expect(made.status?.replicas ?? 0).toBe(0);
+      expect(created.status?.replicas ?? 0).toBe(0);
       const status = { replicas: 1, observedGeneration: 1 };
-      const spec = { ...made.spec, replicas: 5 };
-      const written = await client.status().update(Deployments, { ...made, spec, status });
+      const spec = { ...created.spec, replicas: 5 };
+      const written = await client.status().update(Deployments, { ...created, spec, status });
       expect(written).toMatchObject({ spec: { replicas: 1 }, status });
       const updated = await client.update(Deployments, { ...written, spec, status: {} });
       expect(updated).toMatchObject({ spec: { replicas: 5 }, status });
@@ -377,7 +377,7 @@ export function keepsTheContract(
       expect(await client.status().get(Deployments, at('d'))).toMatchObject({
         spec: { replicas: 5 },
       });
-      await expect(client.status().update(Deployments, made)).rejects.toSatisfy(isConflict);
+      await expect(client.status().update(Deployments, created)).rejects.toSatisfy(isConflict);
       await client.delete(Deployments, at('d'));
     });
 
@@ -421,9 +421,9 @@ export function keepsTheContract(
     test('strict validation rejects an unknown field, in each write', async () => {
       const strict = withFieldValidation(client, 'Strict');
       const odd = { shape: 'round' };
-      const made = await strict.create(Deployments, deployment('strict'));
-      const wrong = { ...made, spec: { ...made.spec, ...odd } };
-      const wrongStatus = { ...made, status: odd } as Deployment;
+      const created = await strict.create(Deployments, deployment('strict'));
+      const wrong = { ...created, spec: { ...created.spec, ...odd } };
+      const wrongStatus = { ...created, status: odd } as Deployment;
       const patch = { type: 'merge', body: { spec: odd } } as const;
       const statusPatch = { type: 'merge', body: { status: odd } } as const;
       const me = { fieldOwner: 'me', force: true };
@@ -443,7 +443,7 @@ export function keepsTheContract(
         expect((error as Error).message).toMatch(/shape/);
       }
       const kept = await client.get(Deployments, at('strict'), server);
-      expect(kept.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+      expect(kept.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
       await client.delete(Deployments, at('strict'));
     });
 
@@ -451,8 +451,11 @@ export function keepsTheContract(
       const finalizers = ['example.com/hold'];
       const labels = { held: 'true' };
       const held = async (name: string) => {
-        const made = await client.create(ConfigMaps, configMap(name, {}, { finalizers, labels }));
-        return made.metadata.name as string;
+        const created = await client.create(
+          ConfigMaps,
+          configMap(name, {}, { finalizers, labels }),
+        );
+        return created.metadata.name as string;
       };
       const all = ['h1', 'h2', 'h3'];
       for (const name of all) await held(name);

@@ -285,7 +285,7 @@ test('an object with only metadata is not written back, and the error says why',
 test('an object with only metadata is not created; patches of it work', async () => {
   const selections = new Map([[Widgets, { metadataOnly: true }]]);
   const { client, transport } = await cached({ factoryOptions: { selections } });
-  const made = await client.create(Widgets, widget('w', { size: 1 }));
+  const created = await client.create(Widgets, widget('w', { size: 1 }));
   const ready = { type: 'merge', body: { status: { ready: true } } } as const;
   await client.status().patch(Widgets, at('w'), ready);
   const read = await client.get(Widgets, at('w'));
@@ -299,7 +299,7 @@ test('an object with only metadata is not created; patches of it work', async ()
   const labelled = { type: 'merge', body: { metadata: { labels } } } as const;
   await client.patch(Widgets, at('w'), labelled);
   expect(await client.get(Widgets, at('w'), { live: true })).toMatchObject({
-    metadata: { uid: made.metadata.uid, labels },
+    metadata: { uid: created.metadata.uid, labels },
     spec: { size: 1 },
     status: { ready: true },
   });

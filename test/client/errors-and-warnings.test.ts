@@ -155,16 +155,16 @@ describe('warnings', () => {
   });
 
   test('go to the logger if there is no hook, and nowhere without either', async () => {
-    const said: unknown[] = [];
+    const logged: unknown[] = [];
     const silent = () => undefined;
     const logger = {
       debug: silent,
       info: silent,
       error: silent,
-      warn: (...all: unknown[]) => void said.push(all),
+      warn: (...all: unknown[]) => void logged.push(all),
     };
     await newClient({ transport: warned('299 - "old"'), logger }).get(ConfigMaps, at('a'));
-    expect(said).toEqual([
+    expect(logged).toEqual([
       ['old', { method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' }],
     ]);
     await newClient({ transport: warned('299 - "old"') }).get(ConfigMaps, at('a'));

@@ -36,23 +36,27 @@ const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 describe('create', () => {
   test("sends apiVersion and kind, and returns the server's object", async () => {
     const { client, requests } = await live();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
-    expect(made).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '1' } });
-    expect(made.metadata.uid).toMatch(/-/);
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    expect(created).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '1' } });
+    expect(created.metadata.uid).toMatch(/-/);
     expect(lines(requests)).toEqual([`POST ${MAPS}`]);
     expect(JSON.parse(String(requests[0]?.body))).toMatchObject({
       apiVersion: 'v1',
       kind: 'ConfigMap',
     });
     expect(requests[0]?.headers?.['content-type']).toBe('application/json');
-    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(created);
   });
 
   test('creates objects without a namespace, and custom ones', async () => {
     const { client, requests } = await live();
     await client.create(Namespaces, { metadata: { name: 'team' } });
-    const made = await client.create(Widgets, widget('w', { size: 1 }));
-    expect(made).toMatchObject({ apiVersion: 'example.com/v1', kind: 'Widget', spec: { size: 1 } });
+    const created = await client.create(Widgets, widget('w', { size: 1 }));
+    expect(created).toMatchObject({
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      spec: { size: 1 },
+    });
     expect(lines(requests)).toEqual(['POST /api/v1/namespaces', `POST ${WIDGETS}`]);
   });
 
@@ -71,10 +75,10 @@ describe('create', () => {
 
   test('returns a name that the server generates', async () => {
     const { client } = await live();
-    const made = await client.create(ConfigMaps, {
+    const created = await client.create(ConfigMaps, {
       metadata: { namespace: 'default', generateName: 'page-' },
     });
-    expect(made.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
+    expect(created.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
   });
 
   test('rejects with a typed error for an existing or invalid object', async () => {
@@ -92,8 +96,10 @@ describe('create', () => {
 
   test('changes nothing in a dry run', async () => {
     const { client, requests } = await live();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }), { dryRun: true });
-    expect(made.data).toEqual({ page: '1' });
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }), {
+      dryRun: true,
+    });
+    expect(created.data).toEqual({ page: '1' });
     expect(lines(requests)).toEqual([`POST ${MAPS}?dryRun=All`]);
     await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
   });
@@ -102,8 +108,8 @@ describe('create', () => {
 describe('update', () => {
   test('replaces the object, and keeps its kind', async () => {
     const { client, requests } = await live();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
-    const updated = await client.update(ConfigMaps, { ...made, data: { page: '2' } });
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const updated = await client.update(ConfigMaps, { ...created, data: { page: '2' } });
     expect(updated).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '2' } });
     expect(lines(requests)[1]).toBe(`PUT ${MAPS}/a`);
     const space = await client.create(Namespaces, { metadata: { name: 'team' } });
@@ -116,9 +122,9 @@ describe('update', () => {
 
   test('is a conflict with an old resourceVersion, and NotFound for a missing object', async () => {
     const { client } = await live();
-    const made = await client.create(ConfigMaps, configMap('a'));
-    await client.update(ConfigMaps, { ...made, data: { page: '1' } });
-    await expect(client.update(ConfigMaps, { ...made, data: { page: '2' } })).rejects.toSatisfy(
+    const created = await client.create(ConfigMaps, configMap('a'));
+    await client.update(ConfigMaps, { ...created, data: { page: '1' } });
+    await expect(client.update(ConfigMaps, { ...created, data: { page: '2' } })).rejects.toSatisfy(
       isConflict,
     );
     await expect(client.update(ConfigMaps, configMap('b'))).rejects.toSatisfy(isNotFound);
@@ -242,23 +248,29 @@ describe('delete', () => {
 
   test('sends its options, and rejects if a precondition does not hold', async () => {
     const { client, requests } = await live();
-    const made = await client.create(ConfigMaps, configMap('a'));
+    const created = await client.create(ConfigMaps, configMap('a'));
     await expect(
       client.delete(ConfigMaps, at('a'), { preconditions: { uid: 'other' } }),
     ).rejects.toSatisfy(isConflict);
     await client.delete(ConfigMaps, at('a'), { dryRun: true });
-    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(created);
     await client.delete(ConfigMaps, at('a'), {
       gracePeriodSeconds: 0,
       propagationPolicy: 'Background',
-      preconditions: { uid: made.metadata.uid, resourceVersion: made.metadata.resourceVersion },
+      preconditions: {
+        uid: created.metadata.uid,
+        resourceVersion: created.metadata.resourceVersion,
+      },
     });
     expect(JSON.parse(String(requests.at(-1)?.body))).toEqual({
       kind: 'DeleteOptions',
       apiVersion: 'v1',
       gracePeriodSeconds: 0,
       propagationPolicy: 'Background',
-      preconditions: { uid: made.metadata.uid, resourceVersion: made.metadata.resourceVersion },
+      preconditions: {
+        uid: created.metadata.uid,
+        resourceVersion: created.metadata.resourceVersion,
+      },
     });
     await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
   });
@@ -398,10 +410,10 @@ describe('list', () => {
 describe('status', () => {
   test('is read and written separately', async () => {
     const { client, requests } = await live();
-    const made = await client.create(Widgets, widget('w', { size: 1 }));
+    const created = await client.create(Widgets, widget('w', { size: 1 }));
     const updated = await client
       .status()
-      .update(Widgets, { ...made, spec: { size: 9 }, status: { ready: true } });
+      .update(Widgets, { ...created, spec: { size: 9 }, status: { ready: true } });
     expect(updated).toMatchObject({ kind: 'Widget', spec: { size: 1 }, status: { ready: true } });
     const patched = await client
       .status()
@@ -455,7 +467,7 @@ describe('the default options of a client', () => {
 test('the client works over fetch, with bodies of deletions', async () => {
   const { server } = await live();
   const client = newClient({ transport: fetchTransport(server.url), fieldOwner: 'me' });
-  const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+  const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
   expect((await client.apply(ConfigMaps, configMap('a', { more: '2' }))).data).toEqual({
     page: '1',
     more: '2',
@@ -463,9 +475,9 @@ test('the client works over fetch, with bodies of deletions', async () => {
   expect(
     (await client.list(ConfigMaps, { namespace: 'default', labelSelector: '!none' })).items,
   ).toHaveLength(1);
-  const stale = { preconditions: { resourceVersion: made.metadata.resourceVersion } };
+  const stale = { preconditions: { resourceVersion: created.metadata.resourceVersion } };
   await expect(client.delete(ConfigMaps, at('a'), stale)).rejects.toSatisfy(isConflict);
-  await client.delete(ConfigMaps, at('a'), { preconditions: { uid: made.metadata.uid } });
+  await client.delete(ConfigMaps, at('a'), { preconditions: { uid: created.metadata.uid } });
   await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
 });
 

@@ -122,13 +122,16 @@ describe('mergeFrom', () => {
 
   test('is a conflict for a changed object only with the optimistic lock', async () => {
     const { client } = await live();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { other: '1' } } });
-    const locked = mergeFrom(made, { optimisticLock: true }).to({ ...made, data: { page: '2' } });
+    const locked = mergeFrom(created, { optimisticLock: true }).to({
+      ...created,
+      data: { page: '2' },
+    });
     await expect(client.patch(ConfigMaps, at('a'), locked)).rejects.toMatchObject({
       reason: 'Conflict',
     });
-    const free = mergeFrom(made).to({ ...made, data: { page: '2' } });
+    const free = mergeFrom(created).to({ ...created, data: { page: '2' } });
     expect((await client.patch(ConfigMaps, at('a'), free)).data).toEqual({ page: '2', other: '1' });
   });
 });

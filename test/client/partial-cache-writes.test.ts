@@ -315,10 +315,10 @@ describe('a lagging cache', () => {
     const { server, client, factory, transport } = setup;
     server.inject({ verb: 'watch', path: '/configmaps', do: 'hang' });
     const other = newClient({ transport });
-    const made = await other.create(ConfigMaps, configMap('site', { a: '1' }));
+    const created = await other.create(ConfigMaps, configMap('site', { a: '1' }));
     await client.get(ConfigMaps, key);
-    const changed = await other.update(ConfigMaps, { ...made, data: { a: '2' } });
-    return { ...setup, factory, other, made, changed };
+    const changed = await other.update(ConfigMaps, { ...created, data: { a: '2' } });
+    return { ...setup, factory, other, made: created, changed };
   };
   const add = (map: ConfigMap): ConfigMap => ({ ...map, data: { ...map.data, b: '3' } });
   const noWait = { ...defaultRetry, duration: 0 };

@@ -40,11 +40,11 @@ describe('a read after a write', () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const getting = client.get(ConfigMaps, at('a'));
     expect(await settled(clock, getting)).toBe(false);
     gate.open();
-    expect((await getting).metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+    expect((await getting).metadata.resourceVersion).toBe(created.metadata.resourceVersion);
     expect(clock.timers()).toBe(0);
   });
 
@@ -127,7 +127,7 @@ describe('a read after a write', () => {
     const { client, clock, gate } = await behind();
     const labels = { app: 'x' };
     const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
-    const made = await client.create(Deployments, {
+    const created = await client.create(Deployments, {
       metadata: at('d'),
       spec: { replicas: 1, selector: { matchLabels: labels }, template },
     });
@@ -137,7 +137,7 @@ describe('a read after a write', () => {
       ...{ apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: at('d') },
       spec: { replicas: 8 },
     };
-    await client.subResource('scale').update(Deployments, made, { body });
+    await client.subResource('scale').update(Deployments, created, { body });
     const [getting, listing] = [client.get(Deployments, at('d')), client.list(Deployments)];
     for (const reading of [getting, listing]) expect(await settled(clock, reading)).toBe(false);
     gate.open();
@@ -308,10 +308,10 @@ describe('a read after a write', () => {
 
   test('does not wait if the write changed nothing', async () => {
     const { client, clock, gate } = await behind();
-    const made = await client.create(ConfigMaps, configMap('a'));
+    const created = await client.create(ConfigMaps, configMap('a'));
     await client.get(ConfigMaps, at('a'));
     gate.shut();
-    await client.update(ConfigMaps, made);
+    await client.update(ConfigMaps, created);
     expect(await settled(clock, client.get(ConfigMaps, at('a')))).toBe(true);
   });
 
@@ -435,7 +435,7 @@ describe('a cache that does not catch up in time', () => {
     const { client, clock, gate, requests } = await behind({ readYourWritesTimeout: 100 });
     await client.list(ConfigMaps);
     gate.shut();
-    const made = await client.create(
+    const created = await client.create(
       ConfigMaps,
       configMap('a', { page: '1' }, { labels: { app: 'web' } }),
     );
@@ -444,14 +444,14 @@ describe('a cache that does not catch up in time', () => {
     await clock.run(99);
     expect(requests).toHaveLength(before);
     await clock.run(1);
-    expect(await getting).toEqual(made);
+    expect(await getting).toEqual(created);
     expect(requests).toHaveLength(before + 1);
-    expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
+    expect(await client.get(ConfigMaps, at('a'))).toEqual(created);
     expect(
       (await client.list(ConfigMaps, { namespace: 'default', labelSelector: 'app=web' })).items,
-    ).toEqual([made]);
+    ).toEqual([created]);
     expect((await client.list(ConfigMaps, { fieldSelector: 'metadata.name=a' })).items).toEqual([
-      made,
+      created,
     ]);
     expect(requests).toHaveLength(before + 4);
     gate.open();
@@ -482,11 +482,11 @@ describe('a cache that does not catch up in time', () => {
       5000,
     );
     expect(factory.informerFor(ConfigMaps).status().state).toBe('waiting');
-    const made = await client.create(ConfigMaps, configMap('a'));
+    const created = await client.create(ConfigMaps, configMap('a'));
     const before = requests.length;
     const getting = client.get(ConfigMaps, at('a'));
     await clock.run(200);
-    expect(await getting).toEqual(made);
+    expect(await getting).toEqual(created);
     expect(requests.slice(before).filter(({ path }) => path.endsWith('/a'))).toHaveLength(1);
     expect(clock.timers()).toBe(0);
   });
@@ -495,14 +495,14 @@ describe('a cache that does not catch up in time', () => {
     const { client, clock, gate } = await behind({ readYourWritesTimeout: 100 });
     await client.list(ConfigMaps);
     gate.shut();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const created = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     const list = () => client.list(ConfigMaps, { index: { name: 'byPage', value: '1' } });
     const listing = list().catch((error: unknown) => error);
     await clock.run(100);
     expect(await listing).toMatchObject({ code: 'TIMEOUT' });
     // A write that changed nothing made the next list wait as long again, and a list that did not
     // wait still mentioned the time.
-    await client.update(ConfigMaps, made);
+    await client.update(ConfigMaps, created);
     await expect(list()).rejects.toMatchObject({
       code: 'TIMEOUT',
       message: expect.stringContaining(
@@ -550,11 +550,11 @@ describe('a cache that does not catch up in time', () => {
     const { client, clock, gate, factory } = await behind();
     await client.list(ConfigMaps);
     gate.shut();
-    const made = await client.create(ConfigMaps, configMap('a'));
+    const created = await client.create(ConfigMaps, configMap('a'));
     const getting = client.get(ConfigMaps, at('a'));
     await clock.settle();
     await factory.remove(ConfigMaps as never);
-    expect(await getting).toEqual(made);
+    expect(await getting).toEqual(created);
   });
 
   test('because the server was restored from a backup, is waited for once', async () => {
@@ -576,12 +576,12 @@ test('a cache that relists still catches up with the writes', async () => {
   const { client, clock, gate, server, factory } = await behind();
   await client.list(ConfigMaps);
   gate.shut();
-  const made = await client.create(ConfigMaps, configMap('a'));
+  const created = await client.create(ConfigMaps, configMap('a'));
   const getting = client.get(ConfigMaps, at('a'));
   expect(await settled(clock, getting)).toBe(false);
   server.expireHistory();
   server.dropConnections();
   gate.open();
-  expect((await getting).metadata.uid).toBe(made.metadata.uid);
+  expect((await getting).metadata.uid).toBe(created.metadata.uid);
   expect(factory.informerFor(ConfigMaps).status().watches).toBeGreaterThan(0);
 });

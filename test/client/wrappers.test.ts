@@ -94,8 +94,11 @@ describe('a namespaced client', () => {
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, configMap('a', {}, { namespace: 'team' }));
     expect((await team.get(ConfigMaps, at('a', 'team'))).metadata.namespace).toBe('team');
-    const made = await team.create(Namespaces, { metadata: { name: 'n' } });
-    await team.update(Namespaces, { ...made, metadata: { ...made.metadata, labels: { a: 'b' } } });
+    const created = await team.create(Namespaces, { metadata: { name: 'n' } });
+    await team.update(Namespaces, {
+      ...created,
+      metadata: { ...created.metadata, labels: { a: 'b' } },
+    });
     expect((await team.get(Namespaces, { name: 'n' })).metadata.labels).toMatchObject({ a: 'b' });
     expect((await team.list(Namespaces)).items.map(({ metadata }) => metadata.name)).toContain('n');
     const patch = { type: 'merge', body: { metadata: { labels: { a: 'c' } } } } as const;
@@ -164,7 +167,7 @@ describe('a namespaced client', () => {
 describe('a dry run client', () => {
   test('reads, and changes nothing by any write', async () => {
     const { client, requests } = await live();
-    const made = await client.create(Widgets, { ...widget('w', { size: 1 }) });
+    const created = await client.create(Widgets, { ...widget('w', { size: 1 }) });
     const dry = newDryRunClient(client);
     const patch = { type: 'merge', body: { spec: { size: 3 }, status: { size: 1 } } } as const;
     const applied = { ...widget('w', { color: 'red' }), status: { ready: true } };
@@ -173,14 +176,14 @@ describe('a dry run client', () => {
       expect(await dry.create(Widgets, widget('other'), options)).toMatchObject({
         metadata: { name: 'other' },
       });
-      const updated = await dry.update(Widgets, { ...made, spec: { size: 2 } }, options);
+      const updated = await dry.update(Widgets, { ...created, spec: { size: 2 } }, options);
       expect(updated.spec).toEqual({ size: 2 });
       const patched = await dry.patch(Widgets, at('w'), patch, options);
       expect(patched.spec).toEqual({ size: 3 });
       const owned = { ...options, fieldOwner: 'me' };
       expect((await dry.apply(Widgets, applied, owned)).spec).toEqual({ size: 1, color: 'red' });
       const status = dry.status();
-      const written = { ...made, status: { ready: true } };
+      const written = { ...created, status: { ready: true } };
       expect((await status.update(Widgets, written, options)).status).toEqual({ ready: true });
       expect((await status.patch(Widgets, at('w'), patch, options)).status).toEqual({ size: 1 });
       expect((await status.apply(Widgets, applied, owned)).status).toEqual({ ready: true });
@@ -192,8 +195,8 @@ describe('a dry run client', () => {
         Array.from({ length: 10 }, () => 'All'),
       );
     }
-    expect(await dry.get(Widgets, at('w'))).toEqual(made);
-    expect((await dry.list(Widgets)).items).toEqual([made]);
+    expect(await dry.get(Widgets, at('w'))).toEqual(created);
+    expect((await dry.list(Widgets)).items).toEqual([created]);
   });
 
   test('rejects what the server would reject', async () => {
@@ -203,9 +206,9 @@ describe('a dry run client', () => {
       reason: 'Invalid',
     });
     await expect(dry.update(ConfigMaps, configMap('none'))).rejects.toSatisfy(isNotFound);
-    const made = await client.create(ConfigMaps, configMap('a'));
+    const created = await client.create(ConfigMaps, configMap('a'));
     const labels = { team: 'no label, as it has spaces' };
-    const wrong = { ...made, metadata: { ...made.metadata, labels } };
+    const wrong = { ...created, metadata: { ...created.metadata, labels } };
     await expect(dry.update(ConfigMaps, wrong)).rejects.toMatchObject({ reason: 'Invalid' });
     const patch = { type: 'merge', body: { metadata: { labels } } } as const;
     await expect(dry.patch(ConfigMaps, at('a'), patch)).rejects.toMatchObject({
@@ -376,8 +379,8 @@ describe('interceptors', () => {
       },
     });
     await expect(flaky.create(ConfigMaps, configMap('a'))).rejects.toThrow('lost');
-    const made: { metadata: Metadata } = await flaky.create(ConfigMaps, configMap('a'));
-    expect(made.metadata.name).toBe('a');
+    const created: { metadata: Metadata } = await flaky.create(ConfigMaps, configMap('a'));
+    expect(created.metadata.name).toBe('a');
   });
 
   test('are rejected if they are not functions, and so is an invalid client', () => {

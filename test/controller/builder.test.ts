@@ -130,13 +130,13 @@ describe('the builder', () => {
   test('applies predicates of a resource to its events, event filters to all', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
-    const asked: string[] = [];
+    const requested: string[] = [];
     newControllerManagedBy(manager)
       .for(TestWidget, { predicates: [{ create: ({ object }) => object.spec?.wanted === true }] })
       .owns(Part, { predicates: [{ create: ({ object }) => object.metadata.name !== 'ignored' }] })
       .withEventFilter({
         create: ({ object }) => {
-          asked.push(object.metadata?.name ?? '');
+          requested.push(object.metadata?.name ?? '');
           return object.metadata?.name !== 'nobody';
         },
       })
@@ -150,7 +150,7 @@ describe('the builder', () => {
     manager.transport.put('parts', part('p', [ownedBy('o2')]));
     await manager.clock.settle();
     expect(calls).toEqual(['w1', 'o2']);
-    expect(asked.sort()).toEqual(['ignored', 'nobody', 'p', 'w1', 'w2']);
+    expect(requested.sort()).toEqual(['ignored', 'nobody', 'p', 'w1', 'w2']);
   });
 
   test('watches only metadata with metadataOnly, for, owned and watched', async () => {
@@ -765,19 +765,19 @@ describe('createController', () => {
   test('a resource that is watched whole and as metadata is read whole', async () => {
     const cluster = new FakeCluster();
     const clock = new FakeClock();
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const controller = createController({
       transport: cluster,
       clock,
       for: TestWidget,
       metadataOnly: true,
       watches: [watching(TestWidget, enqueueRequestForObject())],
-      reconcile: (request, { get }) => void asked.push(get(request)?.spec),
+      reconcile: (request, { get }) => void requested.push(get(request)?.spec),
     });
     cluster.put('widgets', testWidget('a', 'default', { colour: 'red' }));
     const run = controller.run();
     await clock.settle();
-    expect(asked.at(-1)).toEqual({ colour: 'red' });
+    expect(requested.at(-1)).toEqual({ colour: 'red' });
     await controller.stop();
     await run;
   });

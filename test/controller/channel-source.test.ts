@@ -25,29 +25,29 @@ const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 /** A handler that holds each event until `next` is called. */
 function held() {
-  const told: string[] = [];
+  const received: string[] = [];
   const waiting: (() => void)[] = [];
   const handler = {
     generic({ object }: GenericEvent<EventObject>) {
-      told.push(object.metadata.name);
+      received.push(object.metadata.name);
       return new Promise<void>((resolve) => void waiting.push(resolve));
     },
   };
-  return { told, handler, next: () => waiting.shift()?.() };
+  return { told: received, handler, next: () => waiting.shift()?.() };
 }
 
 describe('a channel source', () => {
   test('passes sent objects through the predicates to the handler, as generic events', async () => {
     const events = new EventChannel<EventObject>();
-    const told: string[] = [];
+    const received: string[] = [];
     const notB = newPredicateFuncs((object: EventObject) => object.metadata.name !== 'b', {
       name: 'notB',
     });
-    const source = channelSource({ events, handler: telling(told), predicates: [notB], clock });
+    const source = channelSource({ events, handler: telling(received), predicates: [notB], clock });
     const { queue } = await started(source);
     for (const name of ['a', 'b', 'c']) expect(events.trySend(eventObject(name))).toBe(true);
     await clock.settle();
-    expect(told).toEqual(['generic n/a', 'generic n/c']);
+    expect(received).toEqual(['generic n/a', 'generic n/c']);
     expect(queue.added[0]).toEqual({
       request: 'n/a',
       cause: {
@@ -66,10 +66,10 @@ describe('a channel source', () => {
   });
 
   test('awaits an async handler before the next event, and reads only its buffer', async () => {
-    const asked: number[] = [];
+    const requested: number[] = [];
     async function* endless(): AsyncGenerator<GenericEvent<EventObject>> {
       for (let i = 1; ; i++) {
-        asked.push(i);
+        requested.push(i);
         yield { object: eventObject(`e${i}`) };
       }
     }
@@ -77,10 +77,10 @@ describe('a channel source', () => {
     await started(channelSource({ events: endless(), handler, bufferSize: 2, clock }));
     await clock.settle();
     // One event is in the handler, two are in the buffer, one waits for room.
-    expect([told, asked.length]).toEqual([['e1'], 4]);
+    expect([told, requested.length]).toEqual([['e1'], 4]);
     next();
     await clock.settle();
-    expect([told, asked.length]).toEqual([['e1', 'e2'], 5]);
+    expect([told, requested.length]).toEqual([['e1', 'e2'], 5]);
   });
 
   test('passes pending events in order once the handler continues', async () => {
@@ -100,21 +100,21 @@ describe('a channel source', () => {
   test('gets objects that were sent before it started', async () => {
     const events = new EventChannel<EventObject>();
     events.trySend(eventObject('early'));
-    const told: string[] = [];
-    await started(channelSource({ events, handler: telling(told), clock }));
+    const received: string[] = [];
+    await started(channelSource({ events, handler: telling(received), clock }));
     await clock.settle();
-    expect(told).toEqual(['generic n/early']);
+    expect(received).toEqual(['generic n/early']);
   });
 
   test('ends when its channel is closed, after the events in it', async () => {
     const events = new EventChannel<EventObject>();
     events.trySend(eventObject('last'));
     events.close();
-    const told: string[] = [];
-    const source = channelSource({ events, handler: telling(told), clock });
+    const received: string[] = [];
+    const source = channelSource({ events, handler: telling(received), clock });
     await started(source);
     await clock.settle();
-    expect(told).toEqual(['generic n/last']);
+    expect(received).toEqual(['generic n/last']);
     expect(source.status?.().problem).toBeUndefined();
     expect(events.trySend(eventObject('late'))).toBe(false);
     await expect(events.send(eventObject('late'))).rejects.toMatchObject({ code: 'STOPPED' });
@@ -126,16 +126,16 @@ describe('a channel source', () => {
       yield { object: eventObject('a') };
       throw error;
     }
-    const told: string[] = [];
+    const received: string[] = [];
     const source = channelSource({
       events: failing(),
-      handler: telling(told),
+      handler: telling(received),
       name: 'broker',
       clock,
     });
     await started(source);
     await clock.settle();
-    expect(told).toEqual(['generic n/a']);
+    expect(received).toEqual(['generic n/a']);
     expect(reported).toEqual([{ error, what: 'source "broker": its events' }]);
     expect(source.status?.().problem).toContain('the broker is gone');
   });
@@ -144,17 +144,17 @@ describe('a channel source', () => {
   // webhook had sent in between, and that was answered with 202.
   test('leaves objects that are sent in the turn of its end to the next source', async () => {
     const events = new EventChannel<EventObject>();
-    const told: string[] = [];
-    const { stop } = await started(channelSource({ events, handler: telling(told), clock }));
+    const received: string[] = [];
+    const { stop } = await started(channelSource({ events, handler: telling(received), clock }));
     events.trySend(eventObject('before'));
     await clock.settle();
     stop();
     expect(events.trySend(eventObject('meanwhile'))).toBe(true);
     await clock.settle();
     expect(events.length).toBe(1);
-    await started(channelSource({ events, handler: telling(told), clock }));
+    await started(channelSource({ events, handler: telling(received), clock }));
     await clock.settle();
-    expect(told).toEqual(['generic n/before', 'generic n/meanwhile']);
+    expect(received).toEqual(['generic n/before', 'generic n/meanwhile']);
   });
 
   test('releases its iterable at the end, and reads nothing more', async () => {
@@ -198,12 +198,12 @@ describe('a channel source', () => {
         },
       }),
     };
-    const told: string[] = [];
-    const { stop } = await started(channelSource({ events, handler: telling(told), clock }));
+    const received: string[] = [];
+    const { stop } = await started(channelSource({ events, handler: telling(received), clock }));
     await clock.settle();
     stop();
     await clock.settle();
-    expect(told).toEqual(['generic n/a']);
+    expect(received).toEqual(['generic n/a']);
     expect(reported.map(({ error }) => String(error))).toEqual([
       ...['undefined', '1', 'null'].map((what) =>
         expect.stringMatching(`"event" expected an object .* got ${what}$`),
@@ -218,11 +218,11 @@ describe('a channel source', () => {
     const { stop } = await started(channelSource({ events, handler: telling([]), clock }));
     await clock.settle();
     stop();
-    const told: string[] = [];
-    await started(channelSource({ events, handler: telling(told), clock }));
+    const received: string[] = [];
+    await started(channelSource({ events, handler: telling(received), clock }));
     for (const name of ['a', 'b']) events.trySend(eventObject(name));
     await clock.settle();
-    expect(told).toEqual(['generic n/a', 'generic n/b']);
+    expect(received).toEqual(['generic n/a', 'generic n/b']);
   });
 
   test('yields to the event loop while events come without a pause', async () => {

@@ -570,19 +570,19 @@ describe('the outcome', () => {
   });
 
   test('comes from the rate limiter of the options', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const rateLimiter: RateLimiter<Request> = {
       when({ name }) {
-        asked.push(`when ${name}`);
+        requested.push(`when ${name}`);
         return 42;
       },
-      forget: ({ name }) => void asked.push(`forget ${name}`),
+      forget: ({ name }) => void requested.push(`forget ${name}`),
       numRequeues: () => 6,
     };
     const { at, attempts } = await times([fail], 1000, { rateLimiter });
     expect(at).toEqual([0, 42]);
     expect(attempts).toEqual([7, 7]);
-    expect(asked).toEqual(['when a', 'forget a']);
+    expect(requested).toEqual(['when a', 'forget a']);
   });
 
   test('is not lost with a rate limiter that throws: it comes again after 1 s', async () => {

@@ -61,12 +61,12 @@ test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
   async (method) => {
     for (const fails of [broken, async () => broken()]) {
       reported.length = 0;
-      const said: string[] = [];
+      const logged: string[] = [];
       const span = {
-        setAttribute: () => said.push('attribute'),
-        recordException: () => said.push('exception'),
-        setStatus: () => said.push('status'),
-        end: () => said.push('end'),
+        setAttribute: () => logged.push('attribute'),
+        recordException: () => logged.push('exception'),
+        setStatus: () => logged.push('status'),
+        end: () => logged.push('end'),
         [method]: fails,
       };
       const tracer = {
@@ -76,8 +76,8 @@ test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
       await start();
       source.add('a');
       await clock.settle();
-      expect(said).toHaveLength(3);
-      expect(said.at(-1)).toBe('end');
+      expect(logged).toHaveLength(3);
+      expect(logged.at(-1)).toBe('end');
       expect(reported.filter(({ what }) => what === 'tracer')).toMatchObject([
         { error: { message: 'broken' } },
       ]);

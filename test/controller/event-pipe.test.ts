@@ -75,12 +75,12 @@ describe('an informer’s notifications', () => {
   });
 
   test('of a missed deletion are unwrapped: the last state, or an object with only its key', () => {
-    const told: string[] = [];
-    const { informer, queue } = setUp(telling(told));
+    const received: string[] = [];
+    const { informer, queue } = setUp(telling(received));
     informer.onDelete?.(new DeletedFinalStateUnknown('n/a', eventObject('a')));
     informer.onDelete?.(new DeletedFinalStateUnknown<EventObject>('n/b', undefined));
     informer.onDelete?.(new DeletedFinalStateUnknown<EventObject>('cluster', undefined));
-    expect(told).toEqual(['lost n/a', 'lost n/b', 'lost /cluster']);
+    expect(received).toEqual(['lost n/a', 'lost n/b', 'lost /cluster']);
     expect(queue.added.map(({ cause }) => cause.object)).toEqual([
       { kind: 'Thing', namespace: 'n', name: 'a', resourceVersion: '1' },
       { kind: 'Thing', namespace: 'n', name: 'b', resourceVersion: undefined },
@@ -89,8 +89,8 @@ describe('an informer’s notifications', () => {
   });
 
   test('about objects without metadata are reported and dropped', () => {
-    const told: string[] = [];
-    const { informer, pipe } = setUp(telling(told));
+    const received: string[] = [];
+    const { informer, pipe } = setUp(telling(received));
     const broken = [
       {},
       { metadata: null },
@@ -104,7 +104,7 @@ describe('an informer’s notifications', () => {
     for (const one of broken) informer.onUpdate?.(eventObject('a'), one, unknownChange);
     for (const one of broken) informer.onDelete?.(one);
     informer.onDelete?.(new DeletedFinalStateUnknown('n/a', {} as EventObject));
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
     expect(reported).toHaveLength(25);
     expect(reported[0]).toMatchObject({
       error: { code: 'INVALID_ARGUMENT' },
@@ -122,20 +122,20 @@ describe('predicates', () => {
     ['the first of two', [false, true], false],
     ['none of two', [true, true], true],
   ])('filter every kind of event: %s', (_, answers, passes) => {
-    const told: string[] = [];
-    const { informer, pipe } = setUp(telling(told), answers.map(all));
+    const received: string[] = [];
+    const { informer, pipe } = setUp(telling(received), answers.map(all));
     informer.onAdd?.(eventObject('a'), false);
     informer.onUpdate?.(eventObject('a'), eventObject('a'), unknownChange);
     informer.onDelete?.(eventObject('a'));
     pipe.generic({ object: eventObject('a') });
-    expect(told).toHaveLength(passes ? 4 : 0);
+    expect(received).toHaveLength(passes ? 4 : 0);
     expect(pipe.events()).toEqual({ handled: passes ? 4 : 0, filtered: passes ? 0 : 4, failed: 0 });
   });
 
   test('without a method for a kind of event let it pass, and are not named in its cause', () => {
-    const told: string[] = [];
+    const received: string[] = [];
     const onlyCreations: Predicate<EventObject> = { name: 'onlyCreations', create: () => true };
-    const { informer, queue } = setUp(telling(told), [
+    const { informer, queue } = setUp(telling(received), [
       onlyCreations,
       or(
         generationChangedPredicate(),
@@ -155,9 +155,9 @@ describe('predicates', () => {
 
   // The event was dropped: an update that was not followed by another was never reconciled.
   test('that throw or return no boolean let the event pass, and are reported once a minute', () => {
-    const told: string[] = [];
+    const received: string[] = [];
     const error = new Error('no');
-    const { clock, informer, pipe } = setUp(telling(told), [
+    const { clock, informer, pipe } = setUp(telling(received), [
       {
         name: 'mine',
         create({ object: { metadata } }) {
@@ -170,7 +170,7 @@ describe('predicates', () => {
     for (const name of ['bad', 'bad', 'good']) informer.onAdd?.(eventObject(name), false);
     clock.step(60_000);
     for (const name of ['async', 'async']) informer.onAdd?.(eventObject(name), false);
-    expect(told).toEqual(['create n/bad', 'create n/bad', 'create n/async', 'create n/async']);
+    expect(received).toEqual(['create n/bad', 'create n/bad', 'create n/async', 'create n/async']);
     const what = 'source "kind Thing": a predicate failed, create event of';
     expect(reported).toMatchObject([
       { error, what: `${what} n/bad: the event passes` },
@@ -210,11 +210,11 @@ describe('a handler', () => {
   // The event was lost: a map function that asked a server which was down for a moment never
   // returned its requests, because no other event came for that object.
   test('that throws or rejects is retried with back-off until it succeeds', async () => {
-    const told: string[] = [];
+    const received: string[] = [];
     let fails = true;
     const { clock, informer, pipe, queue } = setUp({
       create({ object: { metadata } }, queue) {
-        told.push(`${metadata.name} at ${clock.now()}`);
+        received.push(`${metadata.name} at ${clock.now()}`);
         queue.add({ namespace: 'n', name: metadata.name });
         if (!fails || metadata.name === 'good') return undefined;
         if (metadata.name === 'throws') throw new Error('thrown');
@@ -230,19 +230,19 @@ describe('a handler', () => {
       `${what} n/rejects: it is retried in 100 ms`,
     ]);
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
-    told.length = 0;
+    received.length = 0;
     for (let i = 0; i < 40; i++) {
       clock.step(100);
       await macrotask();
     }
     const times = [150, 350, 750, 1550, 3150];
-    expect(told).toEqual(times.flatMap((at) => [`throws at ${at}`, `rejects at ${at}`]));
+    expect(received).toEqual(times.flatMap((at) => [`throws at ${at}`, `rejects at ${at}`]));
     expect(reported.at(-1)?.what).toBe(`${what} n/rejects: it is retried in 3200 ms`);
     fails = false;
     clock.step(2_300);
     await macrotask();
     clock.step(1_000_000);
-    expect(told.slice(10)).toEqual(['throws at 6350', 'rejects at 6350']);
+    expect(received.slice(10)).toEqual(['throws at 6350', 'rejects at 6350']);
     expect(pipe.events()).toEqual({ handled: 3, filtered: 0, failed: 12 });
   });
 
@@ -266,20 +266,20 @@ describe('a handler', () => {
 
   test('gets one merged update if several of an object wait, and at most 10 000 events', () => {
     let fails = true;
-    const told: string[] = [];
+    const received: string[] = [];
     const version = ({ metadata }: EventObject): string => `${metadata.resourceVersion}`;
     const { clock, informer, pipe } = setUp({
       create({ object }) {
         if (fails) throw new Error('no');
-        told.push(`create ${version(object)}`);
+        received.push(`create ${version(object)}`);
       },
       update({ objectOld, objectNew, change }) {
         if (fails) throw new Error('no');
-        told.push(`${version(objectOld)} to ${version(objectNew)}, labels ${change.labels}`);
+        received.push(`${version(objectOld)} to ${version(objectNew)}, labels ${change.labels}`);
       },
       delete({ object }) {
         if (fails) throw new Error('no');
-        told.push(`delete ${version(object)}`);
+        received.push(`delete ${version(object)}`);
       },
     });
     const at = (resourceVersion: string): EventObject => eventObject('a', { resourceVersion });
@@ -294,8 +294,12 @@ describe('a handler', () => {
     );
     fails = false;
     clock.step(100);
-    expect(told.slice(0, 3)).toEqual(['1 to 3, labels false', 'delete 3', '4 to 5, labels true']);
-    expect(told).toHaveLength(10_000);
+    expect(received.slice(0, 3)).toEqual([
+      '1 to 3, labels false',
+      'delete 3',
+      '4 to 5, labels true',
+    ]);
+    expect(received).toHaveLength(10_000);
     expect(pipe.events()).toMatchObject({ handled: 10_000, failed: 10_004 });
   });
 

@@ -305,7 +305,7 @@ describe('no loop is detected', () => {
 describe('simulated runs', () => {
   function play() {
     const clock = new FakeClock();
-    const told: HotLoopReport[] = [];
+    const received: HotLoopReport[] = [];
     let running: Run[] = [];
     let counted = 0;
     let ids = 0;
@@ -314,7 +314,7 @@ describe('simulated runs', () => {
       running: () => running,
       cached: () => undefined,
       onLoopWrite: () => void counted++,
-      onLoop: (loop) => void told.push(loop),
+      onLoop: (loop) => void received.push(loop),
     });
     let version = 0;
     const object = (name: string, more: object) => ({
@@ -339,7 +339,7 @@ describe('simulated runs', () => {
       running = [];
       return String(version);
     };
-    return { clock, loops, told, run, update, counted: () => counted };
+    return { clock, loops, told: received, run, update, counted: () => counted };
   }
   const alive = (clock: FakeClock) => ({
     status: { seen: new Date(1.7e12 + clock.now()).toISOString() },

@@ -44,8 +44,8 @@ function setUp() {
   const cluster = new FakeCluster();
   const cache = newSharedInformerFactory(cluster, { clock });
   factory = cache;
-  const told: string[] = [];
-  return { clock, cluster, cache, told, handler: telling(told) };
+  const received: string[] = [];
+  return { clock, cluster, cache, told: received, handler: telling(received) };
 }
 
 describe('a kind source', () => {
@@ -334,8 +334,8 @@ describe('a kind that is not served yet', () => {
     const cache = newSharedInformerFactory(counted, { clock });
     onTestFinished(() => cache.shutdown());
     const bringBack = server.removeResource(Things);
-    const told: string[] = [];
-    const source = kindSource({ cache, resource: Things, handler: telling(told), clock });
+    const received: string[] = [];
+    const source = kindSource({ cache, resource: Things, handler: telling(received), clock });
     const logger = new RecordingLogger();
     const { signal, stop, queue } = await started(source, quiet ? undefined : logger);
     while (source.status?.().problem === undefined) await clock.settle();
@@ -353,7 +353,7 @@ describe('a kind that is not served yet', () => {
       cache,
       paths,
       bringBack,
-      told,
+      told: received,
       source,
       signal,
       stop,
@@ -369,7 +369,7 @@ describe('a kind that is not served yet', () => {
       synced: false,
       problem: expect.stringContaining('does not serve things'),
     });
-    const asked = paths.length;
+    const before = paths.length;
     await clock.run(4_999);
     expect(reported).toEqual([]);
     await clock.run(1);
@@ -378,7 +378,7 @@ describe('a kind that is not served yet', () => {
     await clock.run(4_999);
     expect(paths).toHaveLength(told5);
     await clock.run(1);
-    while (paths.length < told5 + asked) await clock.settle();
+    while (paths.length < told5 + before) await clock.settle();
     expect(source.status?.().problem).toContain('does not serve');
 
     await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', crd);
@@ -452,9 +452,9 @@ describe('a kind that is not served yet', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'ABORTED' });
     stop();
     await clock.settle();
-    const asked = paths.length;
+    const before = paths.length;
     await clock.run(60_000);
-    expect(paths).toHaveLength(asked);
+    expect(paths).toHaveLength(before);
     expect(clock.timers()).toBe(0);
   });
 
@@ -518,8 +518,8 @@ describe('an informer source', () => {
     cluster.put('things', { apiVersion: 'demo.capstan.dev/v1', kind: 'Thing', ...thing('a') });
     const informer = new SharedIndexInformer(new ListWatch(cluster, Things), { clock });
     onTestFinished(() => informer.stop());
-    const told: string[] = [];
-    const source = informerSource({ informer, handler: telling(told), clock });
+    const received: string[] = [];
+    const source = informerSource({ informer, handler: telling(received), clock });
     const { queue, signal, stop } = await started(source);
     await clock.settle();
     expect(source.status?.()).toMatchObject({
@@ -528,7 +528,7 @@ describe('an informer source', () => {
     });
     void informer.run();
     await source.waitForSync?.({ signal });
-    expect(told).toEqual(['initial default/a']);
+    expect(received).toEqual(['initial default/a']);
     expect(queue.added[0]?.cause).toMatchObject({
       source: 'informer',
       object: { kind: 'Thing', name: 'a' },
@@ -537,15 +537,15 @@ describe('an informer source', () => {
     cluster.put('things', thing('b'));
     cluster.remove('things', 'a');
     await clock.settle();
-    expect(told.slice(1)).toEqual(['update default/a', 'create default/b', 'delete default/a']);
+    expect(received.slice(1)).toEqual(['update default/a', 'create default/b', 'delete default/a']);
     stop();
     cluster.put('things', thing('c'));
     await clock.settle();
-    expect([told.length, informer.isStopped(), informer.getIndexer().listKeys().sort()]).toEqual([
-      4,
-      false,
-      ['default/b', 'default/c'],
-    ]);
+    expect([
+      received.length,
+      informer.isStopped(),
+      informer.getIndexer().listKeys().sort(),
+    ]).toEqual([4, false, ['default/b', 'default/c']]);
   });
 
   test('of an informer that has ended rejects waitForSync', async () => {

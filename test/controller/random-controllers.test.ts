@@ -46,7 +46,7 @@ async function live(random: Random): Promise<Life> {
   const { clock } = manager;
   const source = new TestSource();
   const added = new Map<string, number>();
-  const told = new Map<string, number>();
+  const received = new Map<string, number>();
   const untold = new Map<string, number>();
   const due = new Set<string>();
   const running = new Set<string>();
@@ -79,7 +79,7 @@ async function live(random: Random): Promise<Life> {
       if (!manager.holds) unheld++;
       running.add(name);
       due.delete(name);
-      count(told, name, causes.filter(({ kind }) => kind === 'generic').length);
+      count(received, name, causes.filter(({ kind }) => kind === 'generic').length);
       count(untold, name, moreCauses);
       try {
         if (random.chance(0.5))
@@ -118,7 +118,7 @@ async function live(random: Random): Promise<Life> {
   expect(clock.timers()).toBe(0);
   return {
     added,
-    told,
+    told: received,
     untold,
     overlaps,
     unheld,

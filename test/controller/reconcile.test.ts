@@ -318,14 +318,14 @@ describe('the logger', () => {
     const logger = new RecordingLogger();
     const manager = new FakeManager({ logger });
     const own = new RecordingLogger();
-    const asked: (string | undefined)[] = [];
+    const requested: (string | undefined)[] = [];
     createController({ manager, name: 'logs-a', for: TestWidget, reconcile: () => undefined });
     createController({
       manager,
       name: 'logs-b',
       for: TestWidget,
       logConstructor: (request) => {
-        asked.push(request?.name);
+        requested.push(request?.name);
         return own;
       },
       reconcile: (_, context) => context.logger.info('hello'),
@@ -342,8 +342,8 @@ describe('the logger', () => {
       message: 'hello',
       fields: { reconcileId: expect.any(String) },
     });
-    expect(asked).toContain('w');
-    expect(asked).toContain(undefined);
+    expect(requested).toContain('w');
+    expect(requested).toContain(undefined);
   });
 });
 

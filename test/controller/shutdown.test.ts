@@ -69,8 +69,8 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
   for (const [what, how] of Object.entries(ways)) {
     test(`that rejects with ${what}`, async () => {
       const metrics = new ControllerMetrics();
-      const said: string[] = [];
-      const log = (level: string) => (message: string) => void said.push(`${level} ${message}`);
+      const logged: string[] = [];
+      const log = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
       const [debug, info, warn, error] = ['debug', 'info', 'warn', 'error'].map(log) as [
         ReturnType<typeof log>,
         ReturnType<typeof log>,
@@ -91,7 +91,7 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
       const { 'reconcile_time_seconds_count{controller="test"}': count, ...others } =
         figures(metrics);
       expect([count, Object.values(others).every((value) => value === 0)]).toEqual([0, true]);
-      expect(said.filter((line) => !line.startsWith('info'))).toEqual([
+      expect(logged.filter((line) => !line.startsWith('info'))).toEqual([
         'debug Reconcile aborted by the end of the controller',
       ]);
       expect(controller.report().totals).toMatchObject({ error: 0, terminal: 0, aborted: 1 });

@@ -249,11 +249,11 @@ describe('a source that is added while the controller runs', () => {
 describe('the queue of newQueue', () => {
   test('is made at the start with name and limiter, and shut down at the end', async () => {
     let made: RateLimitingQueue<Request> | undefined;
-    const asked: string[] = [];
+    const requested: string[] = [];
     const { source, calls, start, clock, controller } = rig(fail, {
       usePriorityQueue: false,
       newQueue: (name, limiter) => {
-        asked.push(name);
+        requested.push(name);
         made = new RateLimitingQueue<Request>(limiter, { key: requestKey, clock });
         return made;
       },
@@ -262,7 +262,7 @@ describe('the queue of newQueue', () => {
     await start();
     source.add('a');
     await clockOfRig.settle();
-    expect(asked).toEqual(['test']);
+    expect(requested).toEqual(['test']);
     expect(calls).toEqual(['a@0']);
     expect(made?.numRequeues(requestOf('a'))).toBe(1);
     await controller.stop();

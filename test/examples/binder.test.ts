@@ -44,14 +44,14 @@ test('a volume is not released while its claim is only missing from the cache', 
   const stop = new AbortController();
   const running = manager.start({ signal: stop.signal });
   const informer = new SharedIndexInformer(new ListWatch(transport, PersistentVolume));
-  const told: VolumeObject[] = [];
+  const received: VolumeObject[] = [];
   const phasesOf = (name: string) =>
-    told
+    received
       .filter(({ metadata, status }) => metadata.name === name && status?.phase !== 'Pending')
       .map(({ status }) => status?.phase);
   informer.addEventHandler({
-    onAdd: (volume) => told.push(volume),
-    onUpdate: (_old, now) => told.push(now),
+    onAdd: (volume) => received.push(volume),
+    onUpdate: (_old, now) => received.push(now),
   });
   const watching = informer.run();
   closing.push(

@@ -689,7 +689,7 @@ describe('a lock that does not answer', () => {
       <R>(how: (typeof silent)[number], value: R) =>
       () =>
         silent.includes(how) ? new Promise<R>(() => undefined) : Promise.resolve(value);
-    const told: string[] = [];
+    const received: string[] = [];
     const elector = new LeaderElector({
       lock: {
         identity: 'me',
@@ -702,11 +702,11 @@ describe('a lock that does not answer', () => {
       clock,
       releaseOnCancel: true,
       callbacks: {
-        onStartedLeading: () => void told.push('started'),
-        onStoppedLeading: () => void told.push('stopped'),
+        onStartedLeading: () => void received.push('started'),
+        onStoppedLeading: () => void received.push('stopped'),
       },
     });
-    return { clock, elector, told };
+    return { clock, elector, told: received };
   };
 
   // An election waited for its lock for ever, and so did a manager that was stopping.

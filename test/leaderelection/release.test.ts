@@ -27,10 +27,10 @@ describe('a release', () => {
   });
 
   it('that fails otherwise is not retried, and is logged', async () => {
-    const said: [string, LogFields | undefined][] = [];
+    const logged: [string, LogFields | undefined][] = [];
     const logger = {
       ...silentLogger,
-      warn: (text: string, fields?: LogFields) => void said.push([text, fields]),
+      warn: (text: string, fields?: LogFields) => void logged.push([text, fields]),
     };
     const candidate = new Candidate({ releaseOnCancel: true, logger });
     await candidate.run();
@@ -40,7 +40,7 @@ describe('a release', () => {
     await candidate.stop();
     await candidate.run(20_000);
     expect(candidate.transport.methods.slice(before)).toEqual(['GET', 'PUT']);
-    expect(said).toMatchObject([
+    expect(logged).toMatchObject([
       ['leader election could not release the lease', { error: { status: 500 } }],
     ]);
     expect(candidate.ended).toBe(true);

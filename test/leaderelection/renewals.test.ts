@@ -154,12 +154,12 @@ describe('an election that is stopped while its lock responds', () => {
    * A candidate on a lock that records its calls; `during` is the call in which the run is ended.
    */
   const ending = (options: Partial<LeaderElectorOptions> = {}) => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const events: string[] = [];
-    const told: string[] = [];
+    const received: string[] = [];
     const state = { cancel: new AbortController(), during: '', fails: false };
     const answer = (what: string) => async () => {
-      asked.push(what);
+      requested.push(what);
       if (what !== state.during) return { ...NO_RECORD };
       state.cancel.abort();
       if (state.fails) throw new Error('the lock is away');
@@ -174,13 +174,13 @@ describe('an election that is stopped while its lock responds', () => {
       clock: new FakeClock(),
       recorder: { eventf: (_regarding, _related, ...rest) => events.push(String(rest.at(-1))) },
       callbacks: {
-        onStartedLeading: () => void told.push('started'),
-        onStoppedLeading: () => void told.push('stopped'),
+        onStartedLeading: () => void received.push('started'),
+        onStoppedLeading: () => void received.push('stopped'),
       },
       ...options,
     });
     const run = async () => elector.run({ signal: state.cancel.signal });
-    return { asked, events, told, state, run };
+    return { asked: requested, events, told: received, state, run };
   };
 
   it('writes nothing after the read, and does not lead', async () => {

@@ -38,11 +38,11 @@ function reviewer(
         }
       : { allowed: spec.user === scraper.username },
 ) {
-  const asked: (Review & { path: string; method: string })[] = [];
+  const requested: (Review & { path: string; method: string })[] = [];
   const transport: Transport = {
     async request({ method, path, body, signal }: TransportRequest) {
       const review = JSON.parse(body as string) as Review;
-      asked.push({ ...review, path, method });
+      requested.push({ ...review, path, method });
       const gone = new Promise<never>((_, reject) =>
         signal?.addEventListener('abort', () => reject(signal.reason)),
       );
@@ -57,7 +57,7 @@ function reviewer(
       };
     },
   };
-  return { transport, asked };
+  return { transport, asked: requested };
 }
 
 async function served(transport: Transport, options: AccessReviewOptions = {}) {

@@ -196,16 +196,16 @@ describe('a manager with an election', () => {
   test('logs that the lease is lost and that it does not wait', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
-    const said: unknown[] = [];
-    const say = (...line: unknown[]) => void said.push(line);
+    const logged: unknown[] = [];
+    const say = (...line: unknown[]) => void logged.push(line);
     const logger = { ...silentLogger, info: say, error: say };
     const { done } = candidate(lease, clock, 'a', {}, { logger });
     await clock.run(0);
-    said.length = 0; // the new leader
+    logged.length = 0; // the new leader
     lease.cut.add('a');
     await clock.run(10_000);
     const error: unknown = await done.catch((reason: unknown) => reason);
-    expect(said).toEqual([
+    expect(logged).toEqual([
       ['leader election lost', { lease: 'default/shared', error }],
       ['stopping', { gracefulShutdownTimeout: 0 }],
       ['stopped'],

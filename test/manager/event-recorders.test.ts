@@ -174,8 +174,8 @@ test('events that a hanging API server has not taken in time are lost', async ()
 
 // Lost events did not go to the manager's logger but to the error handler.
 test("logs lost events to the manager's logger only", async () => {
-  const said: unknown[] = [];
-  const logger = { ...silentLogger, error: (...line: unknown[]) => void said.push(line) };
+  const logged: unknown[] = [];
+  const logger = { ...silentLogger, error: (...line: unknown[]) => void logged.push(line) };
   const manager = newManager({ transport: fakeTransport(), logger });
   const map = {
     apiVersion: 'v1',
@@ -190,7 +190,7 @@ test("logs lost events to the manager's logger only", async () => {
     'event recorder',
     { reportingController: 'example.com/tests', error: expect.objectContaining({ message }) },
   ];
-  expect(said).toEqual([
+  expect(logged).toEqual([
     about(expect.stringContaining('"regarding" expected')),
     about(expect.stringContaining('"related" expected')),
   ]);

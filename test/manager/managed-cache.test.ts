@@ -96,14 +96,14 @@ test('without a logger it goes to the error handler, with the watched kind', asy
 });
 
 test('a watchErrorHandler is called instead', async () => {
-  const told: string[] = [];
+  const received: string[] = [];
   const { server, clock, manager, run, met } = await setUp({
-    cache: { watchErrorHandler: (_, failure) => void told.push(failure.class) },
+    cache: { watchErrorHandler: (_, failure) => void received.push(failure.class) },
   });
   server.inject({ do: 'status', status: 403, reason: 'Forbidden', verb: 'list' });
   manager.cache.informerFor(Widgets);
   run();
-  while (told.length === 0) await clock.run(1);
-  expect(told[0]).toBe('auth');
+  while (received.length === 0) await clock.run(1);
+  expect(received[0]).toBe('auth');
   expect(met()).toEqual([]);
 });

@@ -116,16 +116,16 @@ describe('the client of a manager', () => {
 
   test('may be made by newClient (…defined in by the new client function)', () => {
     const client = {} as Client;
-    const asked: ClientOptions[] = [];
+    const requested: ClientOptions[] = [];
     const { manager, clock } = managerOf({
       client: { fieldOwner: 'tests' },
       newClient: (options) => {
-        asked.push(options);
+        requested.push(options);
         return client;
       },
     });
     expect(manager.client).toBe(client);
-    expect(asked).toMatchObject([
+    expect(requested).toMatchObject([
       { cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' },
     ]);
   });
@@ -233,19 +233,19 @@ describe('the start of a manager', () => {
   });
 
   test('logs the caches that it waits for', async () => {
-    const said: unknown[][] = [];
+    const logged: unknown[][] = [];
     const nothing = (): void => undefined;
     const logger = {
       debug: nothing,
       info: nothing,
       error: nothing,
-      warn: (...line: unknown[]) => void said.push(line),
+      warn: (...line: unknown[]) => void logged.push(line),
     };
     const { manager, clock } = managerOf({ logger });
     manager.cache.informerFor(ConfigMap);
     const { stop, done } = startManager(manager, clock);
     await clock.run(20_000);
-    const waits = said.filter(([message]) => message === 'waiting for caches to sync');
+    const waits = logged.filter(([message]) => message === 'waiting for caches to sync');
     expect(waits).toEqual(
       [1, 2].map(() => ['waiting for caches to sync', { missing: ['configmaps/v1'] }]),
     );
@@ -467,9 +467,9 @@ describe('the report of a manager', () => {
   test('has the runnables by group and the reports of controllers', async () => {
     const clock = new FakeClock(1000);
     const manager = newManager({ transport: noServer, clock });
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const report = (options: unknown): never => {
-      asked.push(options);
+      requested.push(options);
       return { name: 'websites' } as never;
     };
     manager.add(recordedRunnable([], 'websites', { report }));
@@ -487,7 +487,7 @@ describe('the report of a manager', () => {
       stopping: false,
     });
     expect(version).toMatch(/^\d+\.\d+\.\d+/);
-    expect([controllers, asked.at(-1)]).toEqual([[{ name: 'websites' }], { filter: 'a' }]);
+    expect([controllers, requested.at(-1)]).toEqual([[{ name: 'websites' }], { filter: 'a' }]);
     expect(informers).toMatchObject([
       { key: 'configmaps/v1', resource: 'configmaps/v1', hasSynced: false },
     ]);

@@ -325,11 +325,11 @@ describe('a client over the caches of several namespaces', () => {
 
   test('loses nothing of one namespace by faults of another', async () => {
     const { clock, manager, transport, others } = await filled();
-    const told: string[] = [];
+    const received: string[] = [];
     for (const namespace of manager.cache.namespacesOf(ConfigMaps))
       manager.cache
         .informerFor(ConfigMaps, { namespace })
-        .addEventHandler({ onDelete: (gone) => void told.push(keyFrom(gone)) });
+        .addEventHandler({ onDelete: (gone) => void received.push(keyFrom(gone)) });
     const takeBack = transport.inject({ do: 'refuse', path: '/namespaces/a/configmaps' });
     transport.dropConnections();
     transport.expireHistory();
@@ -338,7 +338,7 @@ describe('a client over the caches of several namespaces', () => {
     await others.delete(ConfigMaps, at('x', 'a'));
     await others.delete(ConfigMaps, at('y', 'b'));
     await clock.run(60_000);
-    expect(told.sort()).toEqual(['a/x', 'b/y']);
+    expect(received.sort()).toEqual(['a/x', 'b/y']);
     expect((await manager.client.list(ConfigMaps)).items.map(nameOf).sort()).toEqual([
       'a/y',
       'b/x',

@@ -218,11 +218,11 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       const all = { subtree: true, childList: true, attributes: true, characterData: true };
       new MutationObserver(note).observe(document, all);
     })()`);
-    const asked = server.asked.length;
+    const before = server.asked.length;
     report = reportOf();
     await page.evaluate('round()');
     await page.evaluate('round()');
-    expect(server.asked.length).toBe(asked + 2);
+    expect(server.asked.length).toBe(before + 2);
     expect(await page.evaluate('changes')).toEqual([]);
     show({ name: 'renamed' });
     await page.evaluate('round()');
@@ -391,7 +391,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   });
 
   it('requests only the state of its own server', async () => {
-    const asked = server.asked.length;
+    const before = server.asked.length;
     const page = await open('demo/shop');
     const loaded = await page.evaluate<string[]>(
       `performance.getEntriesByType('resource').map((each) => each.name)`,
@@ -399,7 +399,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(loaded.length).toBeGreaterThan(0);
     for (const address of loaded)
       expect(address.startsWith(`${server.url}/state?filter=demo%2Fshop&limit=50`)).toBe(true);
-    for (const path of server.asked.slice(asked))
+    for (const path of server.asked.slice(before))
       expect(path).toMatch(/^\/debug\/capstan(\/state\?.*)?$/);
     await expect(
       page.evaluate(`fetch('http://127.0.0.1:9/').then(() => 'sent')`),

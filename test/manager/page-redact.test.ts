@@ -102,9 +102,9 @@ describe('an error is shown without', () => {
       'hunter2',
     ],
   ])('%s', (_, text, secret) => {
-    const shown = redact(text);
-    expect(shown).not.toContain(secret);
-    expect(shown).toContain('‹redacted›');
+    const redacted = redact(text);
+    expect(redacted).not.toContain(secret);
+    expect(redacted).toContain('‹redacted›');
   });
 
   // What an API server quotes when it refuses a request is kept; that must let nothing else
@@ -173,9 +173,9 @@ describe('an error is shown with', () => {
   ])('what helps: %s', (text) => expect(redact(text)).toBe(text));
 
   it('at most two thousand characters, and how many there were', () => {
-    const shown = redact('no luck. '.repeat(1000));
-    expect(shown).toMatch(/^no luck\. [\s\S]*… \(9000 characters\)$/);
-    expect(shown.length).toBeLessThan(2040);
+    const redacted = redact('no luck. '.repeat(1000));
+    expect(redacted).toMatch(/^no luck\. [\s\S]*… \(9000 characters\)$/);
+    expect(redacted.length).toBeLessThan(2040);
     expect(redact('x '.repeat(30_000))).toContain('(60000 characters)');
   });
 
@@ -183,8 +183,8 @@ describe('an error is shown with', () => {
     // Only 16 384 characters are read; all before is one long run that is redacted to a few
     // characters, so that the cut becomes visible.
     const lead = `${'aB1'.repeat(5400)} `;
-    const shown = redact(`${lead}${'x'.repeat(16_384 - lead.length - 12)} token hunter2hunter2`);
-    expect(shown).not.toContain('hunter');
+    const redacted = redact(`${lead}${'x'.repeat(16_384 - lead.length - 12)} token hunter2hunter2`);
+    expect(redacted).not.toContain('hunter');
   });
 
   it('no half of a surrogate pair at the cut', () => {

@@ -16,9 +16,9 @@ export interface PageServer {
 
 export async function servePage(options: LivePageOptions, host = '127.0.0.1'): Promise<PageServer> {
   const page = debugPage(options);
-  const asked: string[] = [];
+  const requested: string[] = [];
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '');
+    requested.push(request.url ?? '');
     if (!page(request, response)) response.writeHead(404).end('something else');
   });
   server.listen(0, host);
@@ -27,7 +27,7 @@ export async function servePage(options: LivePageOptions, host = '127.0.0.1'): P
   return {
     url: `http://${host === '::1' ? '[::1]' : host}:${port}/debug/capstan`,
     port,
-    asked,
+    asked: requested,
     async stop() {
       const closed = once(server, 'close');
       server.close();

@@ -235,17 +235,17 @@ describe('the state', () => {
   });
 
   it('passes filter and limit to the report', async () => {
-    const asked: unknown[] = [];
+    const requested: unknown[] = [];
     const server = await serve({
       state: (options) => {
-        asked.push(options);
+        requested.push(options);
         return reportOf();
       },
     });
     await stateOf(server, '?filter=%20demo%2Fshop%20&limit=7');
     await stateOf(server, '?limit=700');
     // All kept runs, because a verdict names the last one; the keys are ranked by the controller.
-    expect(asked).toEqual([
+    expect(requested).toEqual([
       { filter: 'demo/shop', limit: 100, among: 5000 },
       { filter: '', limit: 700, among: 5000 },
     ]);

@@ -201,12 +201,12 @@ describe('the groups of a manager', () => {
 
   test('report the rejection of a warm-up (…function to error channel)', async () => {
     const failure = new Error('cold');
-    const told: unknown[] = [];
-    const runnables = new Runnables((error, { name }) => told.push([name, error]));
+    const received: unknown[] = [];
+    const runnables = new Runnables((error, { name }) => received.push([name, error]));
     runnables.add({ name: 'controller', start: nothing, warmup: () => Promise.reject(failure) });
     await runnables.group('warmup').start();
     await runnables.group('warmup').stopAndWait(never);
-    expect(told).toEqual([['controller', failure]]);
+    expect(received).toEqual([['controller', failure]]);
   });
 
   test('run a warm-up with the group (TestWarmupFunctionIsExecutedWhen…)', async () => {

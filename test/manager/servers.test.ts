@@ -240,18 +240,18 @@ describe('metrics', () => {
   });
 
   test('are off without an address; extra handlers then get a warning', async () => {
-    const said: unknown[] = [];
+    const logged: unknown[] = [];
     const nothing = (): void => undefined;
     const logger = {
       debug: nothing,
       info: nothing,
       error: nothing,
-      warn: (...line: unknown[]) => void said.push(line),
+      warn: (...line: unknown[]) => void logged.push(line),
     };
     const { manager } = await serving({ logger, metrics: { bindAddress: '0' } });
     manager.addMetricsServerExtraHandler('/more', nothing);
     expect(manager.url('metrics')).toBeUndefined();
-    expect(said).toEqual([
+    expect(logged).toEqual([
       ['metrics are not served: the extra handler is ignored', { path: '/more' }],
     ]);
   });
@@ -415,9 +415,9 @@ describe('the live page', () => {
 
   // The filter kept strangers from the metrics but not from the page on the same address.
   test('is behind the metrics filter on the metrics address, as are profiles', async () => {
-    const asked: string[] = [];
+    const requested: string[] = [];
     const filter = (request: IncomingMessage, response: ServerResponse): boolean => {
-      asked.push(String(request.url));
+      requested.push(String(request.url));
       response.writeHead(401).end();
       return false;
     };
@@ -433,10 +433,10 @@ describe('the live page', () => {
       const { manager } = await serving(options);
       const paths = ['/debug/capstan', '/debug/capstan/', '/debug/capstan/state', '/metrics'];
       if ('profiling' in options) paths.push('/debug/pprof/');
-      asked.length = 0;
+      requested.length = 0;
       for (const path of paths)
         expect((await get(`${manager.url('metrics')}${path}`)).status, path).toBe(401);
-      expect(asked).toEqual(paths);
+      expect(requested).toEqual(paths);
     }
     const apart = await serving({
       metrics: { bindAddress: LOCAL, filter },

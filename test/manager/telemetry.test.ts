@@ -62,14 +62,14 @@ describe('the logger of a manager', () => {
   });
 
   test('may be console, and is silent by default', async () => {
-    const said: unknown[] = [];
-    const console = { ...silentLogger, info: (...line: unknown[]) => void said.push(line) };
+    const logged: unknown[] = [];
+    const console = { ...silentLogger, info: (...line: unknown[]) => void logged.push(line) };
     const { manager, clock } = managerOf({ logger: console });
     const { stop, done } = startManager(manager, clock);
     await manager.elected();
     stop();
     await done;
-    expect(said).toEqual([['stopping', { gracefulShutdownTimeout: 30_000 }], ['stopped']]);
+    expect(logged).toEqual([['stopping', { gracefulShutdownTimeout: 30_000 }], ['stopped']]);
     expect(newManager({ transport: noServer }).logger).toBe(silentLogger);
     expect(() => newManager({ transport: noServer, logger: globalThis.console })).not.toThrow();
   });

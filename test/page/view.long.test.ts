@@ -177,15 +177,15 @@ describe('the proxy', () => {
   });
 
   it('ends a watch whose reader has left', async () => {
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     const answer = await fetch(`${view.url}api/v1/pods?watch=true&resourceVersion=0`, {
-      signal: gone.signal,
+      signal: disconnected.signal,
     });
     const reader = answer.body?.getReader();
     await reader?.read();
     const { signal } = passed[0] ?? {};
     expect(signal?.aborted).toBe(false);
-    gone.abort();
+    disconnected.abort();
     await once(signal ?? new EventTarget(), 'abort');
   });
 });

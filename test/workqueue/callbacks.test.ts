@@ -42,13 +42,13 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   // pin() looked up the key before it checked that the table existed: the key went into the table
   // of the next queue.
   test('a pin of a disposed queue does not affect another queue', () => {
-    const gone = new WorkQueue();
-    gone.add('x');
-    gone.dispose();
+    const disposed = new WorkQueue();
+    disposed.add('x');
+    disposed.dispose();
     const next = new WorkQueue();
     next.add('y');
-    expectError(() => gone.pin('a'), 'DISPOSED');
-    expectError(() => gone.done('a'), 'DISPOSED');
+    expectError(() => disposed.pin('a'), 'DISPOSED');
+    expectError(() => disposed.done('a'), 'DISPOSED');
     expect(keysIn(next)).toBe(1);
     expect(drain(next)).toEqual(['y']);
   });
@@ -61,53 +61,57 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     ['done', (queue) => queue.done('last')],
   ])('a key function that disposes of its queue during %s affects no other queue', (_, call) => {
     const next: WorkQueue[] = [];
-    const gone: DelayingQueue = new DelayingQueue({
+    const disposed: DelayingQueue = new DelayingQueue({
       clock: new FakeClock(),
       key: (item) => {
         if (item === 'last') {
-          gone.dispose();
+          disposed.dispose();
           next.push(new WorkQueue());
           next[0]?.add('y');
         }
         return item;
       },
     });
-    gone.add('x');
-    expectError(() => call(gone), 'DISPOSED');
+    disposed.add('x');
+    expectError(() => call(disposed), 'DISPOSED');
     expect(keysIn(next[0] as WorkQueue)).toBe(1);
     expect(drain(next[0] as WorkQueue)).toEqual(['y']);
   });
 
   test('an order that disposes of its queue affects no other queue', () => {
     const next: WorkQueue[] = [];
-    const gone: WorkQueue = new WorkQueue({
+    const disposed: WorkQueue = new WorkQueue({
       order: {
         push: () => {},
         touch: () => {},
         len: () => 1,
         pop: () => {
-          gone.dispose();
+          disposed.dispose();
           next.push(new WorkQueue());
           next[0]?.add('y');
           return 'x';
         },
       },
     });
-    gone.add('x');
-    expectError(() => gone.tryGet(), 'DISPOSED');
+    disposed.add('x');
+    expectError(() => disposed.tryGet(), 'DISPOSED');
     expect(next[0]?.snapshot().keys[0]?.state).toBe('ready');
   });
 
   test('a key function that disposes of its limiter affects no other limiter', () => {
-    const gone: ItemExponentialFailureRateLimiter = new ItemExponentialFailureRateLimiter(1, 10, {
-      key: (item) => {
-        if (item === 'last') gone.dispose();
-        return item;
+    const disposed: ItemExponentialFailureRateLimiter = new ItemExponentialFailureRateLimiter(
+      1,
+      10,
+      {
+        key: (item) => {
+          if (item === 'last') disposed.dispose();
+          return item;
+        },
       },
-    });
-    gone.when('x');
-    expectError(() => gone.when('last'), 'DISPOSED');
-    expectError(() => gone.when('x'), 'DISPOSED');
+    );
+    disposed.when('x');
+    expectError(() => disposed.when('last'), 'DISPOSED');
+    expectError(() => disposed.when('x'), 'DISPOSED');
   });
 
   // The slot was looked up again by key: for a missing key it was -1, and the core wrote to a wrong

@@ -74,16 +74,16 @@ test('metrics get the waiting time of each item, whatever `taken` takes or ends'
 
 test('getWithPriority calls it too, and a shutdown does not', async () => {
   const queue = new PriorityQueue(undefined, { clock });
-  const taken: string[] = [];
-  const options = { taken: (item: string) => void taken.push(item) };
+  const received: string[] = [];
+  const options = { taken: (item: string) => void received.push(item) };
   const waiting = queue.getWithPriority(options);
   queue.addWithOpts({ priority: 7 }, 'a');
-  expect(taken).toEqual(['a']);
+  expect(received).toEqual(['a']);
   expect(await waiting).toEqual({ item: 'a', shutdown: false, priority: 7 });
   const last = queue.getWithPriority(options);
   queue.shutDown();
   expect(await last).toEqual({ item: undefined, shutdown: true, priority: 0 });
-  expect(taken).toEqual(['a']);
+  expect(received).toEqual(['a']);
   queue.dispose();
 });
 

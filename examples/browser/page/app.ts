@@ -59,7 +59,7 @@ const board = new Board(
   drawCounts,
 );
 
-function said(pod: PodObject): string {
+function describePod(pod: PodObject): string {
   const state = stateOf(pod);
   const node = pod.spec?.nodeName;
   if (state === 'leaving') return `is leaving ${node ?? ''}`.trimEnd();
@@ -75,9 +75,9 @@ const podHandler = pods.addEventHandler({
   },
   onUpdate(old, pod) {
     const key = metaNamespaceKeyFunc(pod);
-    const changed = said(old) !== said(pod) || stateOf(old) !== stateOf(pod);
+    const changed = describePod(old) !== describePod(pod) || stateOf(old) !== stateOf(pod);
     board.podChanged(key, changed);
-    if (changed) log.add(pod.metadata.name, said(pod), stateOf(pod));
+    if (changed) log.add(pod.metadata.name, describePod(pod), stateOf(pod));
   },
   onDelete(gone) {
     const key = gone instanceof DeletedFinalStateUnknown ? gone.key : metaNamespaceKeyFunc(gone);

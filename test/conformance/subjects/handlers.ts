@@ -39,15 +39,15 @@ function handlerOf(step: TraceStep): EventHandler<object> {
 function replay(step: TraceStep): Observed {
   if (step.op !== 'handle') throw unknownOp(step);
   const handler = handlerOf(step);
-  const told = eventOf(step);
+  const event = eventOf(step);
   const queue = new PriorityQueue<Request>(undefined, { key: requestKey, clock: new FakeClock() });
   // many owner references are wrong, and are reported
   const previous = setErrorHandler(() => undefined);
   try {
-    if (told.kind === 'create') handler.create?.(told.event, queue);
-    else if (told.kind === 'update') handler.update?.(told.event, queue);
-    else if (told.kind === 'delete') handler.delete?.(told.event, queue);
-    else handler.generic?.(told.event, queue);
+    if (event.kind === 'create') handler.create?.(event.event, queue);
+    else if (event.kind === 'update') handler.update?.(event.event, queue);
+    else if (event.kind === 'delete') handler.delete?.(event.event, queue);
+    else handler.generic?.(event.event, queue);
     const place = ({ item: { namespace, name } }: { item: Request }): string =>
       `${namespace}/${name}`;
     const keys = [...queue.snapshot().keys].sort((a, b) => (place(a) < place(b) ? -1 : 1));

@@ -342,10 +342,10 @@ export function priorityQueueCases(make: Implementation): void {
     // Its DISPOSED was taken for the queue's own: the rest was not added, and a get kept waiting
     // beside a ready item.
     test('a disposed limiter of a live queue is an error like any other', async () => {
-      const gone = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
-      gone.dispose();
+      const disposed = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
+      disposed.dispose();
       const limiter: RateLimiter = {
-        when: (item) => (item === 'b' ? gone.when(item) : 0),
+        when: (item) => (item === 'b' ? disposed.when(item) : 0),
         forget: () => {},
         numRequeues: () => 0,
       };
@@ -388,12 +388,12 @@ export function priorityQueueCases(make: Implementation): void {
       const disposing: RateLimiter = {
         ...limiter,
         when: () => {
-          gone.dispose();
+          disposed.dispose();
           return 0;
         },
       };
-      const gone = make.priority(disposing, { clock });
-      expectError(() => gone.addWithOpts({ rateLimited: true }, 'a', 'b'), 'DISPOSED');
+      const disposed = make.priority(disposing, { clock });
+      expectError(() => disposed.addWithOpts({ rateLimited: true }, 'a', 'b'), 'DISPOSED');
     });
 
     test.each([
