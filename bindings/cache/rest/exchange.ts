@@ -1,7 +1,6 @@
 /**
- * One HTTP exchange under a deadline: whatever the transport does, `open` and `read` end when the
- * signal fires or the time is over, and `close` gives the connection back. A transport that ignores
- * its signal cannot hold a reflector.
+ * One HTTP exchange under a deadline. `open` and `read` end when the signal fires or the time is
+ * over, even if the transport ignores its signal; `close` releases the connection.
  */
 import type { Clock } from '../../base/clock.ts';
 import { aborted, CapstanError } from '../../base/errors.ts';
@@ -17,15 +16,15 @@ export interface ExchangeOptions {
   clock: Clock;
   signal: AbortSignal;
   /**
-   * Longest silence: without an answer, and then without another byte. 0 or none: any length. Time
-   * in which nobody reads does not count.
+   * Longest time without an answer, and then without another byte, in milliseconds. 0 or undefined:
+   * no limit. Time in which no read is pending does not count.
    */
   idleMs?: number | undefined;
-  /** Longest duration in all, from the request to the end of the body. */
+  /** Longest time from the request to the end of the body, in milliseconds. */
   totalMs?: number | undefined;
   /**
-   * Told at each sign of life of the server, which is its answer's headers and the chunks after
-   * them: the clock's time. Must not throw.
+   * Called with the clock's time when the headers arrive, and at each chunk after them. Must not
+   * throw.
    */
   onBytes?: ((now: number) => void) | undefined;
 }
@@ -36,13 +35,13 @@ export class Exchange {
   readonly #transport: Transport;
   readonly #abort = new AbortController();
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
-  /** Ends the wait that is under way, of which there is one at a time. */
+  /** Ends the pending wait; there is at most one. */
   #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
   #chunks: (Pick<ChunkIterator, 'arrived'> & AsyncIterator<Uint8Array>) | undefined;
   readonly #idleMs: number;
   #idleTimer: unknown;
-  /** Since when somebody has been waiting for the server; undefined while nobody is. */
+  /** When the pending wait began; undefined while there is none. */
   #waitingSince: number | undefined;
   #totalTimer: unknown;
   #timedOut = '';
@@ -54,7 +53,7 @@ export class Exchange {
     this.#what = what;
     this.#transport = transport;
     this.#idleMs = options.idleMs ?? 0;
-    // Once, and not for each read: to add and remove a listener costs more than what is done with a
+    // Once, and not for each read: adding and removing a listener costs more than processing a
     // short chunk.
     this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
     if (options.signal.aborted) this.#onSignal();
@@ -68,8 +67,9 @@ export class Exchange {
   }
 
   /**
-   * Sends the request, unless the signal has fired; resolves with status and headers. Rejects with
-   * what the transport says, or with a TransportError, or with CapstanError ABORTED.
+   * Sends the request, unless the signal has fired; resolves when status and headers have arrived.
+   * Rejects with the transport's error, with a TransportError for a deadline, or with CapstanError
+   * ABORTED.
    */
   static async open(
     transport: Transport,
@@ -114,7 +114,10 @@ export class Exchange {
     }
   }
 
-  /** The next bytes if they are there already. What ends the body is told by `read`. */
+  /**
+   * The next bytes if they have arrived already. The end of the body and its errors come from
+   * `read`.
+   */
   arrived(): Uint8Array | undefined {
     if (this.#ended || this.#closed || this.#chunks?.arrived === undefined) return undefined;
     return this.#chunks.arrived();
@@ -124,7 +127,7 @@ export class Exchange {
    * The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go
    * does. Rejects with CapstanError TOO_LARGE beyond `maxBytes`, before more is read.
    *
-   * @param advice what to do about an answer that is too long
+   * @param advice what to do about an answer that is too long, for the message
    */
   async text(
     maxBytes: number = MOST_ANSWER_BYTES,
@@ -144,9 +147,9 @@ export class Exchange {
   }
 
   /**
-   * What a failure says, as far as it is short and comes within a time, then closes. Never rejects:
-   * the answer is judged by its status, whatever becomes of the rest. Reading to the end lets the
-   * connection be used again.
+   * The body of a failure as text, up to 64 KiB and 10 s; then closes. Never rejects: the status
+   * alone decides what kind of failure it is. A body that is read to its end lets the connection be
+   * used again.
    */
   async explanation(): Promise<string> {
     const { clock } = this.#options;
@@ -162,7 +165,7 @@ export class Exchange {
         if (bytes >= maxBytes) break;
       }
     } catch {
-      // what has come by then counts
+      // the text that has arrived so far is returned
     } finally {
       clock.clearTimer(timer);
       this.close();
@@ -170,7 +173,7 @@ export class Exchange {
     return text;
   }
 
-  /** Ends the exchange. Again: no effect. */
+  /** Ends the exchange. A second call has no effect. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -187,7 +190,7 @@ export class Exchange {
     (async () => chunks.return?.())().catch(() => undefined);
   }
 
-  /** What `start` promises, bounded by the signal and by the deadlines. */
+  /** The promise of `start`, which also ends with the signal and at the deadlines. */
   #within<T>(start: () => Promise<T>): Promise<T> {
     const { clock, signal, onBytes } = this.#options;
     this.#waitingSince = clock.now();
@@ -213,7 +216,7 @@ export class Exchange {
       this.#endWait = () => fail(aborted(`${this.#what}${this.#waits()}`, abort.reason));
       if (abort.aborted) this.#endWait();
       const succeed = (value: T): void => {
-        if (abort.aborted) return; // told already
+        if (abort.aborted) return; // rejected already
         this.#waitingSince = undefined;
         try {
           onBytes?.(clock.now());
@@ -230,14 +233,14 @@ export class Exchange {
     });
   }
 
-  /** What the request waits for while it has not been sent, as it follows in a message. */
+  /** What the request waits for before it is sent, as part of a message. */
   #waits(): string {
     const waits = this.#response === undefined ? this.#transport.waitsFor?.() : undefined;
     return waits === undefined ? '' : `, which waited for ${waits},`;
   }
 
   /**
-   * One timer for many reads: when it fires it looks how old the current wait is, as a timer for
+   * One timer for many reads: when it fires, it checks how old the pending wait is. A timer for
    * each chunk would cost more than the chunk.
    */
   #watchSilence(ms: number): void {
@@ -262,8 +265,8 @@ export class Exchange {
 const EXPLANATION = { maxBytes: 65_536, totalMs: 10_000 };
 
 /**
- * The longest answer that is read as one text, unless a caller says otherwise: parsed, it is a
- * multiple of that, and V8 gives a process 2 to 4 GiB. An object is 1.5 MiB at most (etcd).
+ * Default of the longest answer that is read as one text. Parsed, it takes a multiple of that, and
+ * V8 gives a process 2 to 4 GiB. An object is 1.5 MiB at most (etcd).
  */
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 

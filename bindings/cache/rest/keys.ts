@@ -1,13 +1,13 @@
 /**
- * Keys of objects: `namespace/name`, or `name` where there is no namespace. Compared by UTF-16 code
- * unit, never normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc and ExplicitKey,
- * tools/cache/delta_fifo.go DeletedFinalStateUnknown.
+ * Keys of objects: `namespace/name`, or `name` without a namespace. They are compared by UTF-16
+ * code unit and never normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc and
+ * ExplicitKey, tools/cache/delta_fifo.go DeletedFinalStateUnknown.
  */
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 
 /**
- * What every object of an API server has. Objects from a cache are read-only, as all of
- * its readers share them.
+ * The members that every Kubernetes object has. Objects from a cache are read-only, because all
+ * readers share them.
  */
 export interface KubeObject {
   apiVersion?: string | undefined;
@@ -24,8 +24,9 @@ export interface KubeObject {
 const TOMBSTONE = Symbol.for('capstan.DeletedFinalStateUnknown');
 
 /**
- * Stands for an object whose deletion was missed: a list no longer had it. `obj` is the last state
- * that was known, which may be older than the deleted one, or `undefined`.
+ * A tombstone: stands for an object whose DELETED event was missed, and which a later list did not
+ * contain. `obj` is the last known state, which may be older than the deleted one, or `undefined`.
+ * client-go: tools/cache/delta_fifo.go DeletedFinalStateUnknown.
  *
  * @example
  * informer.addEventHandler({
@@ -48,18 +49,19 @@ export class DeletedFinalStateUnknown<T> {
 }
 
 /**
- * Whether what an informer told of is a tombstone: by its mark, as it may be the informer of
- * another copy of the package, whose class is not this one. For deletions; `instanceof` is faster,
- * and right for what this package alone has made.
+ * Whether the argument of `onDelete` is a tombstone. Asks for a mark rather than the class, because
+ * the informer may come from another copy of the package. `instanceof` is faster, and enough for
+ * tombstones that this copy made.
  */
 export function isTombstone<T>(
-  told: T | DeletedFinalStateUnknown<T>,
-): told is DeletedFinalStateUnknown<T> {
-  return (told as Partial<DeletedFinalStateUnknown<T>> | null | undefined)?.[TOMBSTONE] === true;
+  deleted: T | DeletedFinalStateUnknown<T>,
+): deleted is DeletedFinalStateUnknown<T> {
+  return (deleted as Partial<DeletedFinalStateUnknown<T>> | null | undefined)?.[TOMBSTONE] === true;
 }
 
 /**
- * A key that is passed where an object is expected, for stores that look an object up by its key.
+ * A key in place of an object, for stores that look up an object by its key. client-go:
+ * ExplicitKey.
  *
  * @example
  * new Indexer<KubeObject>().get(new ExplicitKey('default/web') as KubeObject);
@@ -77,8 +79,8 @@ export class ExplicitKey {
 }
 
 /**
- * `namespace/name` of an object, or `name` for one without a namespace; an {@link ExplicitKey} as
- * it is.
+ * The key of an object: `namespace/name`, or `name` without a namespace; for an {@link
+ * ExplicitKey}, its key. client-go: MetaNamespaceKeyFunc.
  *
  * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
@@ -87,7 +89,10 @@ export function metaNamespaceKeyFunc(object: object): string {
 }
 
 /**
- * As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either.
+ * As {@link metaNamespaceKeyFunc}, and also takes a tombstone, as `onDelete` gets either.
+ * client-go: DeletionHandlingMetaNamespaceKeyFunc.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
 export function deletionHandlingMetaNamespaceKeyFunc(object: object): string {
   return keyOf(object, true);
@@ -107,7 +112,7 @@ function keyOf(object: object, orTombstone: boolean): string {
 }
 
 /**
- * The parts of a `namespace/name` or `name` key.
+ * Splits a key into namespace ("" if there is none) and name. client-go: SplitMetaNamespaceKey.
  *
  * @throws CapstanError INVALID_KEY for a key with more than one slash
  */
@@ -121,7 +126,7 @@ export function splitMetaNamespaceKey(key: string): { namespace: string; name: s
   return { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
 }
 
-/** The version that an object carries, or ""; `undefined` for what has no metadata at all. */
+/** The resourceVersion of an object, or ""; `undefined` for an object without metadata. */
 export function resourceVersionOf(object: object): string | undefined {
   const { metadata } = object as KubeObject;
   return typeof metadata === 'object' && metadata !== null

@@ -1,21 +1,21 @@
 /**
- * Which resources this process reads as metadata alone. Their objects show their own kind, so that
- * nothing but what is missing tells them from whole ones; who writes one back would delete the
- * rest.
+ * Remembers which resources this process reads as metadata only. Their objects have the kind of
+ * whole objects, so that only the missing members tell them apart; writing one back would delete
+ * these members on the server.
  */
 import { type Resource, resourceId } from './resource.ts';
 
-/** As many as a program has such informers; an entry stays, as objects outlive their informer. */
+/** Entries are never removed, because objects outlive their informer. */
 const resources = new Set<string>();
 
-/** Objects of the resource are read as metadata alone from now on. */
+/** Called when a resource is about to be read as metadata only. */
 export function noteMetadataOnly(resource: Resource<never, string>): void {
   resources.add(resourceId(resource));
 }
 
 const HEAD = ['apiVersion', 'kind', 'metadata'];
 
-/** Whether an object may be one that was read as metadata alone. */
+/** Whether an object may have been read as metadata only. */
 export function mayBeMetadataOnly(resource: Resource<never, string>, object: object): boolean {
   return resources.has(resourceId(resource)) && hasMetadataAlone(object);
 }

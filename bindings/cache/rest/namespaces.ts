@@ -1,16 +1,16 @@
 /**
- * What "one namespace, several or all" may be. Invariant: of several, none is named
- * twice and none means all, so that no object is cached twice.
+ * Checks the options `namespace` and `namespaces`. Invariant: `namespaces` has no duplicates and no
+ * "", so that no object is cached twice.
  */
 import { invalid, requireString } from '../../base/errors.ts';
 
-/** One namespace, or several; neither means all. */
+/** One namespace or several; all namespaces if both are undefined. */
 export interface Namespaces {
   readonly namespace?: string | undefined;
   readonly namespaces?: readonly string[] | undefined;
 }
 
-/** Throws CapstanError INVALID_ARGUMENT. @param name of what has them, for messages */
+/** Throws CapstanError INVALID_ARGUMENT. @param name the name of the options, for messages */
 export function requireNamespaces(name: string, { namespace, namespaces }: Namespaces): void {
   if (namespace !== undefined) requireString(`${name}.namespace`, namespace);
   if (namespaces === undefined) return;

@@ -1,19 +1,17 @@
 /**
- * Which of two versions of a resource is newer. A reflector never asks: to it versions are opaque.
- * To wait for this client's own writes they are compared as decimal numbers of any length, never as
- * JavaScript numbers: those are exact up to 2^53 only. client-go:
- * k8s.io/apimachinery/pkg/util/resourceversion.
+ * Compares resourceVersions. A reflector treats them as opaque; read-your-writes compares them as
+ * decimal numbers of any length. JavaScript numbers are exact only up to 2^53, so the texts are
+ * compared. client-go: k8s.io/apimachinery/pkg/util/resourceversion.
  */
 import { invalid } from '../../base/errors.ts';
 
 const VERSION = /^[1-9][0-9]*$/;
 
 /**
- * -1, 0 or 1, as `a` is older than `b`, the same, or newer. Meaningful for objects of one resource
- * of one server only.
+ * -1, 0 or 1 if `a` is older than, the same as, or newer than `b`. Only versions of one resource on
+ * one server can be compared. apimachinery: util/resourceversion CompareResourceVersion.
  *
- * @throws CapstanError INVALID_ARGUMENT for what no object has as its version: "", "0", leading
- *   zeros, anything but digits
+ * @throws CapstanError INVALID_ARGUMENT unless both are decimal digits without a leading zero
  * @example
  * compareResourceVersion('9', '10') < 0;
  */
@@ -25,7 +23,7 @@ export function compareResourceVersion(a: string, b: string): -1 | 0 | 1 {
   return a < b ? -1 : 1;
 }
 
-/** Whether a text is a version that can be compared. */
+/** Whether a value is a version that {@link compareResourceVersion} takes. */
 export function isComparableResourceVersion(version: unknown): version is string {
   return typeof version === 'string' && VERSION.test(version);
 }

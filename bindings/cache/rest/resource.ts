@@ -1,32 +1,35 @@
 /**
- * What a kind of object is called on the wire and which indices its caches keep. One value, typed
- * by its object.
+ * Describes a resource: its group, version, kind and plural, the type of its objects, and the
+ * indices of its caches.
  */
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { pathSegment } from '../../base/urls.ts';
 
-/** The values under which an index finds an object. They may repeat or be none. */
+/**
+ * The index values of an object: any number, also none; duplicates are allowed. client-go:
+ * IndexFunc.
+ */
 export type IndexFunc<T> = (object: T) => readonly string[];
 
 /**
- * A function, or a path such as `spec.nodeName`, which is evaluated on the bytes of objects. A path
- * names members from the root, joined by dots; a dot inside a name is written `\.` (in a string
- * `'metadata.annotations.example\\.com/team'`), a bracket `\[`. It is no JSONPath.
+ * An index function, or a path such as `spec.nodeName`, which is evaluated on the bytes of objects.
+ * A path joins member names from the root by dots; a dot inside a name is written `\.` (in a string
+ * `'metadata.annotations.example\\.com/team'`), a bracket `\[`. It is not a JSONPath.
  *
- * - A string, number or boolean at the end is one value, as text. Nothing there, or null, is no
- *   value.
- * - An array on the way or at the end stands for each of its elements: `spec.containers.image`,
+ * - A string, number or boolean at the end is one value, as text. A missing member, or null, gives
+ *   no value.
+ * - For an array, the path applies to each element: `spec.containers.image`,
  *   `metadata.ownerReferences.uid`.
- * - An object at the end is one value `name=value` for each of its members that is a string, number
- *   or boolean: `metadata.labels`.
+ * - An object at the end gives a value `name=value` for each member that is a string, number or
+ *   boolean: `metadata.labels`.
  */
 export type IndexSpec<T> = IndexFunc<T> | string;
 
 /**
- * A kind of object: where the server has it, and the indices of its caches. {@link defineResource}
- * makes one.
+ * A resource as the server serves it, and the indices of its caches. Made by {@link
+ * defineResource}.
  */
 export interface Resource<T, I extends string = never> {
   /** Empty for the core group. */
@@ -48,8 +51,9 @@ const RESOURCE_NAMES = namesOf<Resource<never>>()({
 });
 
 /**
- * Names a resource for informers and controllers. Call it twice: the first call fixes the object's
- * type, the second infers the index names, so that `byIndex('byNode', …)` is checked.
+ * Describes a resource for informers, controllers and clients. It takes two calls: the first sets
+ * the type of the objects, the second infers the index names, so that the compiler checks
+ * `byIndex('byNode', …)`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -86,7 +90,10 @@ export function defineResource<T extends object>(): <
   };
 }
 
-/** No group, version or resource has a name that a path has to escape. */
+/**
+ * Throws INVALID_ARGUMENT for a name that would have to be escaped in a URL path; no group, version
+ * or resource has one.
+ */
 function requireSegment(what: string, value: string): void {
   if (pathSegment(what, value) !== value)
     throw invalid(what, 'letters, digits, "-", "." and "_" alone', value);
@@ -103,10 +110,7 @@ export function groupVersion({ group, version }: { group: string; version: strin
   return group === '' ? version : `${group}/${version}`;
 }
 
-/**
- * What tells a resource from all others, whichever definition names it: `apps/v1/deployments`,
- * `/v1/pods`.
- */
+/** Identifies a resource, whatever definition describes it: `apps/v1/deployments`, `/v1/pods`. */
 export function resourceId({
   group,
   version,
@@ -129,7 +133,10 @@ const BUILT_IN = new Set(
     .map((name) => `${name}.k8s.io`),
 );
 
-/** Kubernetes' own: all without a dot, which no CustomResourceDefinition may have, and these. */
+/**
+ * Whether Kubernetes itself serves the group: a group without a dot, which no
+ * CustomResourceDefinition may have, or one of the list above.
+ */
 export function isBuiltInGroup(group: string): boolean {
   return !group.includes('.') || BUILT_IN.has(group);
 }

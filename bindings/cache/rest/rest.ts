@@ -1,9 +1,9 @@
 /**
- * REST repeats: what client-go's REST client does below the reflector. 429 and 5xx that carry
- * Retry-After are sent again after exactly that time, whatever the method, as the server did
- * nothing; a GET whose connection was reset before the answer, after one second; ten times at most.
- * Any other request may have been carried out before its connection was lost, and is never sent
- * again for that. Anything else is the caller's to judge. client-go: rest/with_retry.go
+ * Repeats requests as client-go's REST client does below the reflector, ten times at most. A
+ * request that is answered with 429 or 5xx and Retry-After is sent again after exactly that time,
+ * whatever its method, because the server did not process it. A GET whose connection was reset
+ * before the answer is sent again after one second; any other method is not, because the server may
+ * have processed it. All other answers and errors go to the caller. client-go: rest/with_retry.go
  * IsNextRetry, rest/request.go Watch and request.
  */
 
@@ -27,37 +27,40 @@ const RESET_DELAY_MS = 1000;
 
 export interface RepeatOptions extends ExchangeOptions {
   /**
-   * Told of each request that is about to be sent again, with what became of it and after how long.
-   * Must not throw. Default: waits that a person should know of go to handleError.
+   * Called before each repeat with the answer or error of the last attempt and the wait in
+   * milliseconds. Must not throw. Default: waits of more than 5 s go to handleError.
    */
   onRepeat?: ((error: StatusError | TransportError, afterMs: number) => void) | undefined;
-  /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
+  /**
+   * A rate limit: awaited before the request is sent, and before each repeat. Must end with the
+   * signal.
+   */
   turn?: (() => Promise<void>) | undefined;
-  /** How often the request is sent again at most. Default 10. */
+  /** The most repeats. Default 10. */
   repeats?: number | undefined;
 }
 
 /**
- * What the caller of a list, a watch or discovery gives: a clock, the signal that ends it, hooks.
+ * What the caller of a list, a watch or discovery passes: a clock, the signal that ends it, hooks.
  */
 export interface Caller {
   clock: Clock;
   signal: AbortSignal;
   /**
-   * Told the clock's time when a list or watch is answered with 200, and at each chunk after that.
-   * Must not throw.
+   * Called with the clock's time when a list or watch is answered with 200, and at each chunk after
+   * that. Must not throw.
    */
   onBytes?: (now: number) => void;
   /**
-   * Told of each request that is about to be sent again, with what became of it and after how long.
-   * Must not throw.
+   * Called before each repeat with the answer or error of the last attempt and the wait in
+   * milliseconds. Must not throw.
    */
   onRepeat?: (error: CapstanError, afterMs: number) => void;
-  /** A refusal with 404 is all that matters, and not what the server has instead. */
+  /** Leave the advice about served resources out of the error of a 404. */
   terse?: boolean;
 }
 
-/** Sends a request, with its repeats. The last answer or error counts, whatever it is. */
+/** Sends a request, with its repeats. Resolves or rejects as the last attempt. */
 export async function sendWithRepeats(
   transport: Transport,
   request: TransportRequest,
@@ -75,7 +78,7 @@ export async function sendWithRepeats(
       const exchange = await Exchange.open(transport, request, options);
       const delay = retryAfter(exchange);
       if (delay === undefined || repeats >= most) return exchange;
-      const text = await exchange.explanation(); // in any case: it ends the exchange
+      const text = await exchange.explanation(); // called always, because it ends the exchange
       onRepeat(
         statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`),
         delay,
@@ -93,7 +96,7 @@ export async function sendWithRepeats(
   }
 }
 
-/** A server, or a gateway, may ask for hours, in which nothing else is heard of. */
+/** Whether a wait is reported: a server or a gateway may ask for hours. */
 export const isLongWait = (afterMs: number): boolean => afterMs > 5000;
 
 /** `, which goes on in 3600 s, at 2026-01-02T03:04:05Z`, for reports. */
@@ -105,10 +108,10 @@ export function goesOn(afterMs: number): string {
 /** ECMA-262: the latest time that a Date can hold. */
 const LAST_DATE = 8.64e15;
 
-/** Of requests whose connection was reset each time, also the last. */
+/** Errors of requests whose connection was reset at every attempt. */
 const lasting = new WeakSet<object>();
 
-/** Whether a connection was reset in spite of all repeats. */
+/** Whether the connection was reset at every attempt. */
 export function isLasting(error: unknown): boolean {
   return lasting.has(error as object);
 }
@@ -118,13 +121,14 @@ export function isConnectionReset(error: unknown): error is TransportError {
 }
 
 /**
- * Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in
- * client-go.
+ * Milliseconds until the repeat; `undefined` for an answer that is not repeated. A date in
+ * Retry-After is not read, as in client-go.
  */
 function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();
   if (header === undefined || !/^[+-]?\d+$/.test(header)) return undefined;
   const seconds = Number(header);
-  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) * 1000 : undefined; // Go's Atoi fails beyond int64
+  // Go's Atoi fails beyond int64.
+  return Number.isSafeInteger(seconds) ? Math.max(seconds, 0) * 1000 : undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many
- * requests?) follow k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only
- * where the reason is none of the known.
+ * StatusError: an HTTP answer that reports a failure. The predicates (expired, too many requests)
+ * follow k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only if the
+ * reason is not a known one.
  */
 import { ownText } from '../../base/error-text.ts';
 import { CapstanError, hasCode } from '../../base/errors.ts';
 
-/** The part of a Kubernetes `Status` object that errors are made of. */
+/** The members of a Kubernetes `Status` that errors use. apimachinery: meta/v1 Status. */
 export interface Status {
   kind?: string;
   apiVersion?: string;
@@ -26,8 +26,9 @@ export interface Status {
 }
 
 /**
- * `status` is the HTTP code, `reason` Kubernetes' word for it (may be empty), `body` the whole
- * Status. Code `STATUS`.
+ * An answer of the API server that reports a failure: `status` is the HTTP code, `reason` the
+ * reason of the Status (may be ""), `body` the whole Status. Code `STATUS`. apimachinery:
+ * api/errors StatusError.
  */
 export class StatusError extends CapstanError {
   readonly status: number;
@@ -36,12 +37,12 @@ export class StatusError extends CapstanError {
 
   /** @param advice what to do, appended to the server's message */
   constructor(status: number, body: Status, what: string, advice = '') {
-    const sound = wellTyped(body);
-    const { reason = '', message = 'no message' } = sound;
+    const checked = wellTyped(body);
+    const { reason = '', message = 'no message' } = checked;
     super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${message}${advice}`);
     this.status = status;
     this.reason = reason;
-    this.body = sound;
+    this.body = checked;
   }
 
   override get name(): string {
@@ -50,26 +51,27 @@ export class StatusError extends CapstanError {
 }
 
 /**
- * Without those members that are not of their type, so that nothing that is asked of an error can
- * throw, whatever a server or a proxy says.
+ * Removes members of the wrong type, so that no predicate throws, whatever a server or a proxy
+ * sent.
  */
 function wellTyped(body: Status): Status {
   const { message, reason, code, details } = body;
   const seconds = details?.retryAfterSeconds;
-  const sound = { ...body };
-  if (typeof message !== 'string') delete sound.message;
-  if (typeof reason !== 'string') delete sound.reason;
-  if (!Number.isInteger(code)) delete sound.code;
-  if (details === null) delete sound.details;
+  const copy = { ...body };
+  if (typeof message !== 'string') delete copy.message;
+  if (typeof reason !== 'string') delete copy.reason;
+  if (!Number.isInteger(code)) delete copy.code;
+  if (details === null) delete copy.details;
   if (seconds !== undefined && !(Number.isSafeInteger(seconds) && seconds >= 0)) {
-    sound.details = { ...details };
-    delete sound.details.retryAfterSeconds;
+    copy.details = { ...details };
+    delete copy.details.retryAfterSeconds;
   }
-  return sound;
+  return copy;
 }
 
 /**
- * From an answer's code and text. A text that is no Status (a proxy's page) becomes the message.
+ * Makes an error of an answer's code and text. A text that is not a Status (a proxy's page) becomes
+ * the message.
  */
 export function statusErrorFromAnswer(
   code: number,
@@ -101,7 +103,7 @@ export function isStatus(value: unknown): value is Status {
   );
 }
 
-/** Reasons apimachinery knows; with one of them the HTTP code is not asked. */
+/** The reasons of apimachinery; with one of them the HTTP code does not count. */
 const KNOWN_REASONS = new Set([
   'Unauthorized',
   'Forbidden',
@@ -123,23 +125,23 @@ const KNOWN_REASONS = new Set([
   'ServiceUnavailable',
 ]);
 
-/** By its code: an error of another copy of the package is one, too. */
+/** Asks for the code, so that an error from another copy of the package counts too. */
 export function isStatusError(error: unknown): error is StatusError {
   return hasCode(error, 'STATUS') && 'body' in (error as object);
 }
 
-/** Whether the error says `reason`, or no reason that is known and `code`. */
+/** Whether the error has `reason`, or no known reason and the HTTP code `code`. */
 export function hasReason(error: unknown, reason: string, code: number): error is StatusError {
   if (!isStatusError(error)) return false;
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
 }
 
-/** The caller may not do this. apimachinery: errors.IsForbidden. */
+/** apimachinery: errors.IsForbidden. */
 export function isForbidden(error: unknown): error is StatusError {
   return hasReason(error, 'Forbidden', 403);
 }
 
-/** The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized. */
+/** apimachinery: errors.IsUnauthorized, errors.IsForbidden. */
 export function isDenied(error: unknown): boolean {
   return hasReason(error, 'Unauthorized', 401) || isForbidden(error);
 }
@@ -155,7 +157,7 @@ export function isInternalError(error: unknown): boolean {
 }
 
 /**
- * Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery:
+ * Only the reason `Expired`, after which a paged list falls back to a full one. apimachinery:
  * errors.IsResourceExpired.
  */
 export function isResourceExpired(error: unknown): boolean {
@@ -163,8 +165,8 @@ export function isResourceExpired(error: unknown): boolean {
 }
 
 /**
- * `Expired` or `Gone`: the version asked for is no longer in the server's window. client-go:
- * reflector.go isExpiredError.
+ * `Expired` or `Gone`: the server no longer has the requested version. client-go: reflector.go
+ * isExpiredError.
  */
 export function isExpired(error: unknown): boolean {
   return isResourceExpired(error) || hasReason(error, 'Gone', 410);
@@ -178,8 +180,8 @@ export function isTooManyRequests(error: unknown): boolean {
 const TOO_LARGE = 'Too large resource version';
 
 /**
- * The three dialects of kube-apiserver before 1.17, to 1.18.5 and since. client-go: reflector.go
- * isTooLargeResourceVersionError.
+ * Knows the three forms of kube-apiserver before 1.17, up to 1.18.5, and since. client-go:
+ * reflector.go isTooLargeResourceVersionError.
  */
 export function isTooLargeResourceVersion(error: unknown): boolean {
   if (!isStatusError(error)) return false;

@@ -1,9 +1,9 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The seam to the network: one HTTP exchange, request → status, headers, bytes. A transport retries
- * nothing and decodes nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to
- * get an answer, or to get the rest of it, is a TransportError whose `kind` is all the layers above
- * need to choose their reaction.
+ * The interface to the network, and its implementation over fetch: one HTTP exchange, request →
+ * status, headers, bytes. A transport repeats nothing (rest.ts does) and decodes nothing
+ * (decode/frames.ts does). If no answer comes, or not all of it, it rejects with a TransportError,
+ * whose `kind` decides what the layers above do.
  */
 import { CapstanError, hasCode, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
@@ -12,7 +12,8 @@ import { serverURL } from '../../base/urls.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
 
 /**
- * One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped.
+ * A request to a {@link Transport}. `path` is absolute and already escaped (`/api/v1/pods`);
+ * `query` is not yet escaped.
  */
 export interface TransportRequest {
   method: string;
@@ -21,22 +22,21 @@ export interface TransportRequest {
   headers?: Record<string, string> | undefined;
   body?: string | Uint8Array | undefined;
   /**
-   * Ends the exchange at any moment, also while the body is read: both then fail with kind
-   * 'aborted'.
+   * Ends the exchange at any moment, also while the body is read; the pending promise then rejects
+   * with a TransportError of kind 'aborted'.
    */
   signal?: AbortSignal | undefined;
   /**
-   * The reader is done with each chunk of the body when it asks for the next one, so that the
-   * transport may take its memory back, or read the next bytes into it: so it asks for one at a
-   * time, and copies what it keeps. Default false.
+   * The transport may reuse the memory of a chunk once the next one is requested. So the reader
+   * requests one chunk at a time and copies the bytes that it keeps. Default false.
    */
   transient?: boolean | undefined;
   /**
-   * Called just before the bytes of the request go out, each time that it is sent: after
-   * credentials, rate limits and the connection. What it throws is what `request` rejects with, and
-   * nothing is sent. A transport that waits for anything before it sends calls it after that wait;
-   * it may be called more than once. The manager's transport asks here whether the lease still
-   * holds. `fetchTransport` calls it before `fetch`, which connects after that.
+   * Called just before the request is sent, after the waits for credentials, rate limits and the
+   * connection; it may be called more than once. If it throws, nothing is sent and `request`
+   * rejects with that error. A transport that waits before it sends calls it after that wait. The
+   * manager's transport checks here whether it still holds the lease. `fetchTransport` calls it
+   * before `fetch`, which connects after that.
    *
    * @example
    * const polite: Transport = {
@@ -51,21 +51,21 @@ export interface TransportRequest {
 }
 
 /**
- * The iterator of a body whose chunks can be had without waiting, which spares its reader a promise
- * for each.
+ * The iterator of a body that also gives chunks synchronously, which saves its reader a promise for
+ * each.
  */
 export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
   /**
-   * What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end
-   * or of a failure. Must not throw. Not `take`, which every iterator has where the language's
-   * iterator helpers are there.
+   * The next chunk if it has arrived; `undefined` if `next` would have to wait, or would give the
+   * end or an error. Must not throw. (It is not called `take`, which JavaScript's iterator helpers
+   * define on every iterator.)
    */
   arrived?(): Uint8Array | undefined;
 }
 
 /**
- * An answer whose status line has arrived. The body is read once; leaving the iteration early frees
- * the connection. Its iterator may be a {@link ChunkIterator}.
+ * An answer whose status and headers have arrived. The body can be read once; leaving the iteration
+ * early closes the connection. Its iterator may be a {@link ChunkIterator}.
  */
 export interface TransportResponse {
   status: number;
@@ -74,11 +74,12 @@ export interface TransportResponse {
 }
 
 /**
- * One HTTP exchange. It retries nothing; retries and their back-off live above it.
+ * Sends HTTP requests to one API server. It repeats nothing; repeats and back-off are above it.
+ * client-go: http.RoundTripper.
  *
- * An implementation resolves `request` when status and headers are there, for any status, and
- * rejects with a {@link TransportError}. The caller reads `body` to its end, leaves the iteration,
- * or aborts `signal`; otherwise the connection stays open.
+ * `request` resolves when status and headers have arrived, whatever the status, and rejects with a
+ * {@link TransportError}. The caller reads `body` to its end, leaves the iteration, or aborts
+ * `signal`; otherwise the connection stays open.
  *
  * @example
  * const { status, body } = await transport.request({ method: 'GET', path: '/api/v1/namespaces' });
@@ -87,11 +88,11 @@ export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>;
   /** Closes idle and open connections. */
   close?(): Promise<void>;
-  /** Where the last request went to, as `name:port`, for metrics. */
+  /** The host of the last request, as `name:port`, for metrics. */
   host?(): string;
   /**
-   * What requests wait for that have not been sent yet, such as a program that gives credentials:
-   * for the error of a request that ends meanwhile. `undefined` where none waits. Must not throw.
+   * What unsent requests wait for, such as a credential plugin; it becomes part of the error of a
+   * request that ends meanwhile. `undefined` if no request waits. Must not throw.
    */
   waitsFor?(): string | undefined;
 }
@@ -104,14 +105,14 @@ export function closeWith(transport: Transport): { close(): Promise<void> } & As
 
 /**
  * What happened to the connection:
- * - `refused`: no connection came about (also: the name does not resolve, no route, TLS failed).
- * - `reset`: there was a connection and it ended before the answer was complete.
+ * - `refused`: no connection was made (also: the name does not resolve, no route, TLS failed).
+ * - `reset`: the connection ended before the answer was complete.
  * - `aborted`: the request's own signal fired.
- * - `unknown`: the host does not say. It counts as `refused`.
+ * - `unknown`: the runtime does not say. It counts as `refused`.
  */
 export type TransportErrorKind = 'refused' | 'reset' | 'aborted' | 'unknown';
 
-/** No HTTP answer, or not all of it. `cause` is the host's error. Code `TRANSPORT`. */
+/** No HTTP answer came, or not all of it. `cause` is the error of the runtime. Code `TRANSPORT`. */
 export class TransportError extends CapstanError {
   readonly kind: TransportErrorKind;
 
@@ -130,49 +131,51 @@ export class TransportError extends CapstanError {
 }
 
 /**
- * What happened to the connection, where that is the error: also where a transport of another copy
- * of the package tells of it.
+ * The kind of a TransportError, also of one from another copy of the package; `undefined` for any
+ * other error.
  */
 export function connectionLoss(error: unknown): TransportErrorKind | undefined {
   return hasCode(error, 'TRANSPORT') ? (error as TransportError).kind : undefined;
 }
 
-/** Of {@link fetchTransport}. */
+/** Options of {@link fetchTransport}. */
 export interface FetchTransportOptions {
-  /** Sent with every request, such as `authorization`. A header of the request itself wins. */
+  /**
+   * Headers of every request, such as `authorization`. Headers of the request itself override them.
+   */
   headers?: Record<string, string> | undefined;
-  /** The fetch to use, by default the host's. */
+  /** Default: `globalThis.fetch`. */
   fetch?: typeof fetch | undefined;
 }
 
 const FETCH_NAMES = namesOf<FetchTransportOptions>()({ headers: 1, fetch: 1 });
 
 /**
- * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where
- * `capstan/client-node` is the better choice for clusters: fetch there offers no client
- * certificates, and undici ends a body that is silent for 300 s).
+ * A transport over `fetch`, for browsers, Deno, Bun and Workers. For Node, `capstan/client-node` is
+ * the better choice: fetch takes no client certificates there, and undici ends a body after 300 s
+ * without a byte.
  *
  * Browsers open at most six HTTP/1.1 connections to one host, for all tabs together. A watch holds
- * one for as long as it lives, so six watches leave none for anything else, and every further
- * request waits without an error. Serve the page over HTTP/2 (where watches share a connection),
- * spread the watches over several host names, or keep informers to five a page.
+ * one until it ends, so with six watches every further request waits without an error. Serve the
+ * page over HTTP/2 (where watches share a connection), use several host names, or at most five
+ * informers a page.
  *
- * A connection that died without a word is found by its silence alone: see `idleTimeout` of {@link
+ * A dead connection is detected only because no bytes arrive: see `idleTimeout` of {@link
  * ListWatchOptions}.
  *
- * Requests ask for `identity`; pages may not, and browsers ask for gzip. Chromium reads the first
- * gzip member of a body and drops the rest in silence, and kube-apiserver (from 1.37) ends one at
- * each flush of a watch: events then come late, when the watch is opened again. Put a proxy between
- * that asks for `identity`. Deno hands out compressed bytes as they are, which is a DECODE error
+ * Requests set `accept-encoding: identity`, but browsers ignore that and send gzip. Chromium reads
+ * the first gzip member of a body and silently drops the rest, and kube-apiserver (from 1.37) ends
+ * a member at each flush of a watch: events then come late, when the watch is opened again. Use a
+ * proxy that sends `identity`. Deno gives compressed bytes as they are, which is a DECODE error
  * here; Node, Bun and workerd read all members.
  *
- * Redirects are not followed: the answer is the 3xx itself, or, in browsers, which hide it, a
+ * Redirects are not followed: the answer is the 3xx itself or, in browsers, which hide it, a
  * TransportError of kind 'unknown'.
  *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`; a user and
- *   password in it are sent as Basic authorization, unless `headers` say otherwise
+ *   password in it are sent as Basic authorization, unless `headers` has `authorization`
  * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, and for headers
- *   that HTTP does not allow; no value of a header is shown
+ *   that HTTP does not allow; the message does not contain values of headers
  * @example
  * const pods = new ListWatch(fetchTransport('http://localhost:8001'), Pod);
  */
@@ -225,8 +228,8 @@ function requestURL(base: string, path: string, query: Record<string, string> | 
 }
 
 /**
- * A page of a browser gets no status of a redirect, and a function that is given as `fetch` may
- * have followed one all the same: what it brings is another server's answer, or that of a GET.
+ * A browser hides the status of a redirect. A function passed as `fetch` may have followed one:
+ * then the answer is another server's, or that of a GET.
  */
 function requireOwnAnswer({ type, redirected, body }: Response, what: string): void {
   if (type !== 'opaqueredirect' && redirected !== true) return;
@@ -238,7 +241,8 @@ function requireOwnAnswer({ type, redirected, body }: Response, what: string): v
 }
 
 /**
- * Not every function that is given as `fetch` heeds its signal: what it answers later is let go.
+ * A function passed as `fetch` may ignore its signal: then the body of its late answer is
+ * cancelled.
  */
 async function untilAborted(send: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
   const answer = send();
@@ -256,10 +260,10 @@ async function* readBody(
   what: string,
 ): AsyncGenerator<Uint8Array> {
   if (response.body === null) return;
-  // A reader instead of `for await` over the stream: not every host's ReadableStream is iterable.
+  // A reader instead of `for await`: not every runtime's ReadableStream is iterable.
   const reader = response.body.getReader();
   const cancel = (): void => void reader.cancel().catch(() => undefined);
-  // For a body that does not heed the signal itself: it ends then.
+  // For a body that ignores the signal.
   const unlisten = onAbort(signal, cancel);
   let ended = false;
   try {
@@ -275,14 +279,14 @@ async function* readBody(
     throw transportError(error, signal, what, 'reset');
   } finally {
     unlisten();
-    // The consumer left: give the connection back, and do not wait for the host to confirm it.
+    // The consumer left early: close the connection, without waiting for the confirmation.
     if (!ended) cancel();
   }
 }
 
 /**
- * `otherwise` is the kind when the host's error says nothing: after the headers a failure can only
- * be a lost connection.
+ * @param otherwise the kind if the runtime's error does not tell: after the headers a failure can
+ *   only be a lost connection
  */
 function transportError(
   error: unknown,
@@ -297,9 +301,9 @@ function transportError(
 }
 
 /**
- * Error codes of libuv and of undici, and the names Bun and Deno use, to the kinds of {@link
- * TransportError}. `undefined` for an error that carries none of them. Follows `cause`, because
- * fetch wraps the socket's error.
+ * The kind of {@link TransportError} for an error of the runtime: by the error codes of libuv and
+ * undici, and the names that Bun and Deno use. Follows `cause`, because fetch wraps the socket's
+ * error. `undefined` for any other error.
  */
 export function kindOfHostError(error: unknown): TransportErrorKind | undefined {
   for (
