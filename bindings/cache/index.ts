@@ -1,5 +1,6 @@
 /**
- * `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource.
+ * `capstan/cache`: informers, stores, FIFOs, reflectors and watches, as client-go's `tools/cache`
+ * has them.
  */
 
 export type { BackoffOptions } from '../base/backoff.ts';

@@ -40,11 +40,11 @@ import {
   type ExpectedKind,
   type Frame,
   type FrameReader,
+  hasExpectedKind,
   type ListPage,
   type PageReader,
   requireItem,
   requireList,
-  saysKind,
   textOf,
   toFrame,
   withKind,
@@ -309,7 +309,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   /** What is there in place of an array. */
   #otherItems: unknown;
   /** The first item says the expected kind itself. */
-  #proven = false;
+  #itemsHaveKind = false;
   #metadata: unknown;
   #apiVersion: unknown;
   #kind: unknown;
@@ -343,7 +343,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
         apiVersion: this.#apiVersion,
         kind: this.#kind,
         items: this.#items ?? this.#otherItems,
-        proven: this.#proven,
+        itemsHaveKind: this.#itemsHaveKind,
       },
       this.#decoder.expected,
       this.#what,
@@ -380,7 +380,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     else if (name === 'kind') this.#kind = value;
     else if (name === 'apiVersion') this.#apiVersion = value;
     else if (Array.isArray(value)) {
-      this.#proven = saysKind(value[0], this.#decoder.expected);
+      this.#itemsHaveKind = hasExpectedKind(value[0], this.#decoder.expected);
       this.#items = value.map((item, at) => this.#parsed(item, at));
     } else {
       this.#items = undefined;
@@ -393,7 +393,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     // Always, as the list may name itself once more behind its items.
-    if (items.length === 0) this.#proven = saysKind(this.#json(), decoder.expected);
+    if (items.length === 0) this.#itemsHaveKind = hasExpectedKind(this.#json(), decoder.expected);
     const stored = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
     if (stored !== undefined) {
       items.push(decoder.objectOf(stored));

@@ -5,7 +5,7 @@
 
 import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY, READ_BEHIND } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
-import type { Fate, Trim } from '../decode/trim.ts';
+import type { Trim, TrimAction } from '../decode/trim.ts';
 
 const NODE_BYTES = 8;
 const ENTRY_BYTES = 8;
@@ -48,10 +48,10 @@ function encode(root: Trim): Uint8Array {
     const named = [...trim.members].map(([name, fate]) => ({ name: encoder.encode(name), fate }));
     const at = end;
     end += named.reduce((bytes, { name }) => bytes + entryBytes(name), NODE_BYTES);
-    const fateOf = (fate: Fate): number =>
-      fate === 'goes' ? FATE_GOES : fate === 'stays' ? FATE_STAYS : place(fate);
+    const fateOf = (fate: TrimAction): number =>
+      fate === 'remove' ? FATE_GOES : fate === 'keep' ? FATE_STAYS : place(fate);
     const entries = named.map(({ name, fate }) => ({ name, fate: fateOf(fate) }));
-    nodes.push({ at, others: trim.others === 'goes' ? 1 : 0, entries });
+    nodes.push({ at, others: trim.others === 'remove' ? 1 : 0, entries });
     return at;
   };
   place(root);

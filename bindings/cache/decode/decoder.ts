@@ -1,11 +1,11 @@
 /**
- * The seam between bytes and the reflector: a watch's bytes → frames, a list's bytes → a page. What
- * a decoder accepts it has checked: an object of the resource with a name, a bookmark, a Status, or
- * an object of another kind; anything else is a DECODE error before it is applied, never later in
- * user code and never skipped.
+ * The interface `Decoder` between bytes and the reflector (a watch's bytes → frames, a list's bytes
+ * → a page), and its implementation by JSON.parse. A decoder gives only checked values: an object
+ * of the resource with a name, a bookmark, a Status, or an object of another kind. Anything else is
+ * a DECODE error, thrown before anything is applied.
  *
- * Objects are read-only to everyone: a decoder may hand out objects whose members are decoded when
- * first read.
+ * Objects are read-only: a decoder may give objects whose members are decoded when they are first
+ * read.
  */
 import { CapstanError, show } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json-value.ts';
@@ -18,8 +18,8 @@ import type { DecoderOptions } from './limits.ts';
 import { type Trim, trimOf, trimValue } from './trim.ts';
 
 /**
- * One watch event. `foreign` is an object of another kind than the watch's: skipped, counted and
- * reported, never applied.
+ * One watch event. `foreign` is an object of another kind than the watch's: it is counted and
+ * reported, but not applied.
  */
 export type Frame<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T; resourceVersion: string }
@@ -28,18 +28,18 @@ export type Frame<T> =
   | { type: 'foreign'; apiVersion: string | undefined; kind: string | undefined };
 
 /**
- * One watch stream. `push` takes the bytes (a copy, where it keeps them), `next` gives what they
- * complete.
+ * Decodes one watch stream. `push` takes bytes (and copies those that it keeps), `next` gives the
+ * frames that they complete.
  */
 export interface FrameReader<T> {
   push(chunk: Uint8Array): void;
   /** `undefined` until more bytes come. Throws CapstanError DECODE; the stream is then unusable. */
   next(): Frame<T> | undefined;
-  /** Frees what is held; a half frame is dropped. Again: no effect. */
+  /** Frees the memory; an incomplete frame is dropped. A second call has no effect. */
   close(): void;
 }
 
-/** One page of a list, as the server cut it. */
+/** One page of a list. */
 export interface ListPage<T> {
   items: T[];
   resourceVersion: string;
@@ -47,59 +47,54 @@ export interface ListPage<T> {
   continue: string;
 }
 
-/** One body of a list. */
+/** Decodes the body of one page. */
 export interface PageReader<T> {
-  /** How long it may be, where nobody says otherwise, in bytes. */
+  /** Default of the longest body, in bytes. */
   readonly mostBytes?: number;
-  /** May throw CapstanError DECODE as soon as the bytes cannot become a list any more. */
+  /** May throw CapstanError DECODE as soon as the bytes cannot be a list. */
   push(chunk: Uint8Array): void;
-  /** The page, once all bytes are there. Throws CapstanError DECODE. */
+  /** The page; called after the last byte. Throws CapstanError DECODE. */
   end(): ListPage<T>;
-  /** Frees what is held, also before the end. Again: no effect. */
+  /** Frees the memory, also before the end. A second call has no effect. */
   close(): void;
 }
 
-/** Makes a reader for each exchange. */
+/** Makes a reader for each list page and each watch. */
 export interface Decoder<T> {
   frames(): FrameReader<T>;
   page(): PageReader<T>;
   /**
-   * Between true and false a list of everything is collected, by pages or by frames; what of it was
-   * not handed on is not needed any more.
+   * Called with true before the reflector collects all objects, by pages or as a stream, and with
+   * false after it; objects of that list that were not passed on are then no longer needed.
    */
   gather?(on: boolean): void;
-  /** An object of those that are being collected is not wanted any more. */
+  /** An object of the list that is being collected is no longer needed. */
   forget?(object: T): void;
 }
 
-/**
- * What objects are expected. A server that leaves kind or apiVersion out of an object is trusted.
- */
+/** The expected kind of the objects. An object without kind or apiVersion is taken to be of it. */
 export interface ExpectedKind {
   apiVersion: string;
   kind: string;
-  /**
-   * Where it is set, no list of another kind will do; see `requireList` for where it is not.
-   */
+  /** If set, the list must be of this kind; if not, see `requireList`. */
   listKind?: string;
-  /** @internal A name of lists other than the usual one, which the server was seen to use. */
+  /** @internal Another kind of list that the server has sent. */
   otherListKind?: string;
   /**
-   * What objects show in place of it: those that come as PartialObjectMetadata are still Pods.
+   * The kind that objects show instead: those that come as PartialObjectMetadata show `Pod`.
    * controller-runtime: pkg/cache/internal/informers.go newGVKFixupWatcher.
    */
   shown?: { apiVersion: string; kind: string } | undefined;
 }
 
 /**
- * The object with its kind and apiVersion. API servers leave both out of the items of lists of
- * built-in kinds; there they come first, as an event of a watch has them. An object that says it is
- * of another kind stays as it is.
+ * Adds kind and apiVersion, which API servers leave out of list items of built-in kinds. They come
+ * first, as in a watch event. An object of another kind stays as it is.
  *
- * @param object which JSON.parse gave, and nobody has seen
+ * @param object an object that JSON.parse gave and that has not been handed out
  */
 export function withKind<T>(object: T, expected: ExpectedKind): T {
-  if (!isOf(object as KubeObject, expected)) return object;
+  if (!hasKindOf(object as KubeObject, expected)) return object;
   const { apiVersion, kind } = object as KubeObject;
   const { shown = expected } = expected;
   if (apiVersion === shown.apiVersion && kind === shown.kind) return object;
@@ -111,14 +106,14 @@ export function withKind<T>(object: T, expected: ExpectedKind): T {
 }
 
 /**
- * KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true"
- * does.
+ * KEP-3157: the annotation of the bookmark that ends the initial events of a watch list. Only the
+ * value "true" counts.
  */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /**
- * A decoder that gives plain objects, by JSON.parse. Without options they have all that was sent.
- * `maxObjectBytes` and `maxNesting` hold for watch events only, as a list is parsed whole.
+ * A decoder that gives plain objects, by JSON.parse. Without options they have all members.
+ * `maxObjectBytes` and `maxNesting` apply to watch events only, as a list is parsed as a whole.
  */
 export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
   const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
@@ -154,7 +149,7 @@ class JsonFrameReader<T> implements FrameReader<T> {
   }
 
   close(): void {
-    // Nothing but memory, which goes with the reader.
+    // It holds only JavaScript memory.
   }
 }
 
@@ -162,7 +157,7 @@ interface WithAnnotations extends KubeObject {
   metadata?: KubeObject['metadata'] & { annotations?: Record<string, unknown> };
 }
 
-/** Judges an event whose JSON has been parsed; its object is as it came. Throws DECODE. */
+/** Checks a parsed event; its object is as the server sent it. Throws CapstanError DECODE. */
 export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
   const what = `a watch of ${describeKind(expected)}`;
   if (type === 'ERROR') {
@@ -174,7 +169,7 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
     throw new CapstanError('DECODE', `${what}: an event of unknown type ${show(type)}`);
   }
   const { apiVersion, kind, metadata } = object as WithAnnotations;
-  if (!isOf(object, expected)) return { type: 'foreign', apiVersion, kind };
+  if (!hasKindOf(object, expected)) return { type: 'foreign', apiVersion, kind };
   const resourceVersion = textOf(metadata?.resourceVersion);
   if (type === 'BOOKMARK') {
     return {
@@ -187,7 +182,7 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
   return { type, object: object as T, resourceVersion };
 }
 
-/** Collects the text and parses it once. */
+/** Collects the text and parses it at the end. */
 class JsonPageReader<T> implements PageReader<T> {
   readonly mostBytes = 2 ** 29; // the longest text of V8
   readonly #expected: ExpectedKind;
@@ -242,8 +237,8 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
     items?: unknown;
     metadata?: { resourceVersion?: unknown; continue?: unknown };
   };
-  const proven = Array.isArray(items) && saysKind(items[0], expected);
-  requireList({ apiVersion, kind, items, proven }, expected, what);
+  const itemsHaveKind = Array.isArray(items) && hasExpectedKind(items[0], expected);
+  requireList({ apiVersion, kind, items, itemsHaveKind }, expected, what);
   return {
     items: (items as unknown[] | null) ?? [],
     resourceVersion: textOf(metadata?.resourceVersion),
@@ -251,37 +246,37 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
   };
 }
 
-function isOf({ apiVersion, kind }: KubeObject, expected: ExpectedKind): boolean {
+function hasKindOf({ apiVersion, kind }: KubeObject, expected: ExpectedKind): boolean {
   return (
     (apiVersion ?? expected.apiVersion) === expected.apiVersion &&
     (kind ?? expected.kind) === expected.kind
   );
 }
 
-/** Whether an item itself says that it is of the expected kind. */
-export function saysKind(item: unknown, expected: ExpectedKind): boolean {
+/** Whether an item has the expected apiVersion and kind; missing members do not count. */
+export function hasExpectedKind(item: unknown, expected: ExpectedKind): boolean {
   const { apiVersion, kind } = (item ?? {}) as KubeObject;
   return apiVersion === expected.apiVersion && kind === expected.kind;
 }
 
-/** What a list says of itself, and what is known of its items. */
+/** The type of a list, and what is known of its items. */
 interface ListHead {
   apiVersion: unknown;
   kind: unknown;
   /** undefined: the member is missing. */
   items: unknown;
-  /** Whether the first item says the expected kind itself. */
-  proven: boolean;
+  /** Whether the first item has the expected apiVersion and kind. */
+  itemsHaveKind: boolean;
 }
 
 /**
- * Throws CapstanError DECODE for what is not the list that was asked for. Kubernetes names the list
- * of a kind by appending `List`; `v1 List` is any. A CustomResourceDefinition may name it
- * otherwise, which is believed where its items say their kind, and of an empty list until a list
- * with another name has come.
+ * Throws CapstanError DECODE unless the body is a list of the expected kind. Kubernetes appends
+ * `List` to the kind; `v1 List` may hold any kind. A CustomResourceDefinition may set another name,
+ * which is accepted if the first item has the expected kind, and for an empty list as long as the
+ * server uses only one such name.
  */
 export function requireList(head: ListHead, expected: ExpectedKind, what: string): void {
-  const { items, proven } = head;
+  const { items, itemsHaveKind } = head;
   const isGeneric = head.kind === 'List' && (head.apiVersion ?? 'v1') === 'v1';
   const apiVersion = isGeneric ? undefined : (head.apiVersion ?? undefined);
   const kind = isGeneric ? undefined : (head.kind ?? undefined);
@@ -292,9 +287,9 @@ export function requireList(head: ListHead, expected: ExpectedKind, what: string
       'DECODE',
       `${what}: expected a ${listKind} with items, got ${got} with items ${excerpt(items)}`,
     );
-  const sameVersion = apiVersion === undefined || apiVersion === expected.apiVersion;
-  if (kind === undefined && expected.listKind === undefined && sameVersion) return;
-  if (kind === listKind && sameVersion) return;
+  const isSameVersion = apiVersion === undefined || apiVersion === expected.apiVersion;
+  if (kind === undefined && expected.listKind === undefined && isSameVersion) return;
+  if (kind === listKind && isSameVersion) return;
   const hint =
     expected.listKind === undefined
       ? 'something between may have answered for another path'
@@ -302,15 +297,17 @@ export function requireList(head: ListHead, expected: ExpectedKind, what: string
   if (expected.listKind === undefined && typeof kind === 'string' && kind !== 'Status') {
     const group = expected.apiVersion.split('/').slice(0, -1).join('/');
     const empty = (items ?? []).length === 0 && kind.endsWith('List') && !isBuiltInGroup(group);
-    if (proven || (empty && apiVersion === expected.apiVersion)) {
+    if (itemsHaveKind || (empty && apiVersion === expected.apiVersion)) {
       expected.otherListKind ??= kind;
-      if (proven || kind === expected.otherListKind) return;
+      if (itemsHaveKind || kind === expected.otherListKind) return;
     }
   }
   throw new CapstanError('DECODE', `${what}: expected a ${listKind}, got ${got}: ${hint}`);
 }
 
-/** Throws CapstanError DECODE for an item that is none, or is of another kind. */
+/**
+ * Throws CapstanError DECODE for an item that is not an object, has no name, or is of another kind.
+ */
 export function requireItem(
   value: unknown,
   at: number,
@@ -319,7 +316,7 @@ export function requireItem(
 ): asserts value is KubeObject {
   requireNamed(value, `${what}: items[${at}]`);
   const { apiVersion, kind } = value;
-  if (isOf(value, expected)) return;
+  if (hasKindOf(value, expected)) return;
   throw new CapstanError('DECODE', `${what}: items[${at}] is a ${show(apiVersion)} ${show(kind)}`);
 }
 
@@ -327,7 +324,7 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Throws CapstanError DECODE for a value that no store could keep. */
+/** Throws CapstanError DECODE for a value without a name, which has no key. */
 export function requireNamed(value: unknown, where: string): asserts value is KubeObject {
   const name: unknown = (value as KubeObject | null)?.metadata?.name;
   const namespace: unknown = (value as KubeObject | null)?.metadata?.namespace;

@@ -1,9 +1,9 @@
 /**
- * Bytes → frames. A frame ends where its JSON value ends, wherever the network cut the bytes, also
- * inside a UTF-8 character; line feeds between values are only a fast path. At the end of the
- * stream a complete value counts and a half one is dropped, because the server will send it again.
- * Anything that is not a frame is a DECODE error, never skipped: a skipped frame would be an event
- * lost for good.
+ * Splits the bytes of a watch into frames. A frame ends where its JSON value ends, wherever the
+ * network cut the bytes, also inside a UTF-8 character; line feeds between values are only a fast
+ * path. At the end of the stream an incomplete value is dropped, because the server will send it
+ * again. Anything that is not a frame is a DECODE error and never skipped: a skipped frame would be
+ * a lost event.
  */
 import { CapstanError, show } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json-value.ts';
@@ -11,8 +11,8 @@ import { excerpt, fromJson } from '../../base/not-json.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
 /**
- * One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type
- * ERROR.
+ * One watch event. `object` is an object of the resource, the object of a bookmark, or a Status for
+ * type ERROR.
  */
 export interface RawFrame {
   type: string;
@@ -47,8 +47,8 @@ export class FrameDecoder {
   readonly #maxNesting: number;
   #bytes = new Uint8Array(INITIAL_BYTES);
   /**
-   * What is not consumed lies in [start, end); [start, scanned) has been looked at by the value
-   * scanner.
+   * The bytes that are not consumed are in [start, end); the value scanner has read [start,
+   * scanned).
    */
   #start = 0;
   #end = 0;
@@ -56,11 +56,13 @@ export class FrameDecoder {
   #depth = 0;
   #inString = false;
   #escaped = false;
-  /** No line feed in [start, noLineFeedBefore): the search for one never looks at a byte twice. */
+  /**
+   * There is no line feed in [start, noLineFeedBefore), so that the search reads each byte once.
+   */
   #noLineFeedBefore = 0;
   /**
-   * The line that ends here is not one value: the fast path stays off up to this offset, so that it
-   * costs one try a line.
+   * The fast path is off up to this offset, where a line ends that is not one value; so it is tried
+   * once a line.
    */
   #slowUntil = 0;
 
@@ -69,7 +71,7 @@ export class FrameDecoder {
     this.#maxNesting = limits.maxNesting ?? MAX_DEPTH;
   }
 
-  /** Takes the bytes; they are copied. `next` gives the frames they complete. */
+  /** Copies the bytes of a chunk. `next` gives the frames that they complete. */
   push(chunk: Uint8Array): void {
     this.#reserve(chunk.length);
     this.#bytes.set(chunk, this.#end);
@@ -95,8 +97,8 @@ export class FrameDecoder {
   }
 
   /**
-   * The fast path: one line, one value, as every API server sends it. `undefined`: there is no line
-   * or it is no value.
+   * The fast path: a line with one value, as every API server sends it. `undefined` if there is no
+   * complete line, or it is not one value.
    */
   #nextLine(): RawFrame | undefined {
     const from = Math.max(this.#start, this.#noLineFeedBefore);
@@ -106,7 +108,7 @@ export class FrameDecoder {
       return undefined;
     }
     this.#refuseOversize(lineFeed);
-    // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned
+    // A level takes two bytes, so a shorter line cannot nest too deep; a longer one is scanned
     // first (1 ns a byte).
     if (lineFeed - this.#start > 2 * this.#maxNesting) {
       this.#slowUntil = lineFeed + 1;
@@ -116,7 +118,7 @@ export class FrameDecoder {
     try {
       value = JSON.parse(this.#text.decode(this.#bytes.subarray(this.#start, lineFeed)));
     } catch {
-      // several values in this line, or several lines in this value, or no JSON
+      // several values in this line, or several lines in this value, or not JSON
       this.#slowUntil = lineFeed + 1;
       return undefined;
     }
@@ -124,7 +126,7 @@ export class FrameDecoder {
     return rawFrame('a watch frame', value);
   }
 
-  /** Where the value that begins at start ends, or -1. Goes on where it left off. */
+  /** The end of the value that begins at start, or -1. Continues where the last call stopped. */
   #scanValue(): number {
     const bytes = this.#bytes;
     let depth = this.#depth;
@@ -159,10 +161,7 @@ export class FrameDecoder {
     return end;
   }
 
-  /**
-   * To the first byte of the next value; false when only space is left. A frame is an object, so
-   * that byte is known.
-   */
+  /** Moves to the next value, which must begin with "{"; false if only white space is left. */
   #skipSpace(): boolean {
     let at = this.#start;
     while (at < this.#end && isSpace(this.#bytes[at])) at++;
@@ -201,7 +200,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Room for `more` bytes: first by moving what is left to the front, then by doubling. */
+  /** Makes room for `more` bytes: first by moving the rest to the front, then by doubling. */
   #reserve(more: number): void {
     if (this.#end + more <= this.#bytes.length) return;
     const left = this.#end - this.#start;

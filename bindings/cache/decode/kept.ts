@@ -1,11 +1,12 @@
 /**
- * What a cache makes of an object of the server: less than the server has, where members are
- * dropped or a transform changes it. A client that writes such an object back deletes the rest.
+ * Computes what a cache keeps of an object of the server: less than the server has if members are
+ * dropped or a transform changes it. A client that writes such an object back would delete the
+ * rest.
  */
 import type { KubeObject } from '../rest/keys.ts';
 import { trimOf, trimValue } from './trim.ts';
 
-/** The part of a cache's options that changes objects. */
+/** The options of a cache that change its objects. */
 export interface KeptOptions<T> {
   readonly drop?: readonly string[] | undefined;
   readonly transform?: ((object: T) => T) | undefined;
@@ -13,8 +14,9 @@ export interface KeptOptions<T> {
 }
 
 /**
- * What is kept of an object, as a new one, without `managedFields`; `undefined` where a cache has
- * all else as the server does. A transform that fails leaves what it has changed by then.
+ * A function that gives, as a new object, what the cache keeps of an object, without
+ * `managedFields`; `undefined` if the cache keeps all the rest. If the transform throws, the object
+ * stays as the transform left it.
  */
 export function keptBy<T extends object>({
   drop = [],
@@ -33,7 +35,7 @@ export function keptBy<T extends object>({
     try {
       return transform?.(copy) ?? copy;
     } catch {
-      return copy; // it was reported when the object came
+      return copy; // reported when the object came from the server
     }
   };
 }

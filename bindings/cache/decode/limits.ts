@@ -1,4 +1,4 @@
-/** What a cache keeps of its objects, and how much: options of informers, and their checks. */
+/** The options of informers that limit what and how much a cache keeps, and their checks. */
 import {
   invalid,
   requireBoolean,
@@ -12,23 +12,23 @@ import { trimOf } from './trim.ts';
 
 /** client-go: apimachinery runtime/serializer/streaming, the largest frame. */
 export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
-/** The longest text that an engine takes is a little shorter. */
+/** The longest string of V8 is a little shorter. */
 const MOST_OBJECT_BYTES = 2 ** 29;
 /** apimachinery: util/json, the deepest nesting that is decoded. */
 export const MAX_DEPTH = 10_000;
 
-/** How bytes become objects. */
+/** Options for decoding objects. */
 export interface DecoderOptions {
   /**
-   * Whether objects keep `metadata.managedFields`, which are a good part of most objects and of use
-   * to few programs. Default false: they are absent.
+   * Keep `metadata.managedFields`, which make up a large part of most objects and which few
+   * programs read. Default false: they are absent.
    */
   keepManagedFields?: boolean | undefined;
   /**
-   * Members that are left out of every object before it is stored, by path: `spec.template`, or
+   * Members that are removed from every object before it is stored, by path: `spec.template`, or
    * `metadata.annotations.kubectl\\.kubernetes\\.io/last-applied-configuration`, where `\.` is a
-   * dot inside of a name. Through arrays a path applies to each element: `spec.containers.env`.
-   * What is dropped is absent, as if the server had not sent it; it costs no decoding. `metadata`
+   * dot inside a name. For an array, the path applies to each element: `spec.containers.env`. A
+   * dropped member is absent, as if the server had not sent it, and is not decoded. `metadata`
    * itself and its name, namespace and resourceVersion cannot be dropped.
    *
    * @example
@@ -36,72 +36,71 @@ export interface DecoderOptions {
    */
   drop?: readonly string[] | undefined;
   /**
-   * The longest watch event, and the longest object of a list, in bytes: 16 MiB by default, at most
-   * 512 MiB. A longer one is a failure of class `decode`. A list of objects that are not kept as
-   * bytes is decoded at once: there only watch events have this limit.
+   * The longest watch event, and the longest object of a list, in bytes. Default 16 MiB, at most
+   * 512 MiB. A longer one is a failure of class `decode`. If objects are not kept as bytes, lists
+   * are decoded as a whole, and only watch events have this limit.
    */
   maxObjectBytes?: number | undefined;
   /**
-   * How deep JSON may nest, with the event or the list around an object: 10 000 by default and at
-   * most. What nests deeper is a failure of class `decode`, with the same exception.
+   * The deepest nesting of JSON, including the event or list around an object. Default and maximum
+   * 10 000. Deeper nesting is a failure of class `decode`, with the same exception for lists.
    */
   maxNesting?: number | undefined;
 }
 
-/** How much a cache of bytes may keep. */
+/** The limit of a cache that keeps objects as bytes. */
 export interface Budget {
   /**
-   * How many bytes the objects of the cache may have together, as in
-   * `informer.status().bytes.live`, those that wait to be taken over included. Default: no limit
-   * but the 4 GiB of a core. With `whenFull: 'metadata'` it bounds whole objects alone: see there.
-   * Lists are judged by what they bring: while one replaces what was there, both are in memory. The
-   * few objects that cannot stay bytes (odd JSON, such as escapes in the names of their members) do
-   * not count.
+   * The most bytes that all objects of the cache may take, as in `informer.status().bytes.live`,
+   * including staged ones. Default: no limit but the 4 GiB of a core. With `whenFull: 'metadata'`
+   * it limits whole objects only: see there. For a list, only its own objects count: while it
+   * replaces the old content, both are in memory. The few objects that cannot be kept as bytes
+   * (unusual JSON, such as escapes in member names) do not count.
    */
   maxBytes?: number | undefined;
   /**
-   * Is told before the limit is reached, each time that the cache grows past a part of it, and
-   * where metadata go on beyond it. Of no use without `maxBytes`.
+   * Called each time that the cache grows past a part of the limit, and when metadata grow beyond
+   * the limit. Has no effect without `maxBytes`.
    */
   onBytes?: BytesMark | undefined;
   /**
-   * What becomes of an object that has no room:
-   * - `'error'`, the default: list or watch fails with code CACHE_FULL, which the watch error
-   *   handler is told with class `full`. The cache stays what it was; everything is asked for again
-   *   with back-off, until it has room again. Nothing is skipped.
-   * - `'metadata'`: of the object, apiVersion, kind and metadata are kept, all else is absent. It
-   *   is whole again when it comes again and has room. `informer.status().metadataOnly` says how
-   *   many there are. What is kept so counts too, and goes on beyond `maxBytes`: some hundred bytes
-   *   each, with annotations up to 256 KiB. `drop` cuts out annotations that nobody reads. Nothing
-   *   in the object tells: never write one that a handler, a lister or `context.get` gave back
-   *   whole, as all else would go on the server. A client with this cache gives whole objects only:
-   *   it asks the server for such an object, for a list with one in it, and for each list by an
-   *   index as long as there is any, which is then chosen from a list of the namespace.
+   * What to do with an object that does not fit:
+   * - `'error'`, the default: the list or watch fails with code CACHE_FULL; the watch error handler
+   *   gets it with class `full`. The cache keeps its content; the reflector relists with back-off
+   *   until there is room again. Nothing is skipped.
+   * - `'metadata'`: only apiVersion, kind and metadata of the object are kept. It is whole again
+   *   once it comes again and fits. `informer.status().metadataOnly` has the number of such
+   *   objects. Their metadata count too, and may grow beyond `maxBytes`: some hundred bytes each,
+   *   with annotations up to 256 KiB; `drop` removes annotations that are not needed. The object
+   *   has no mark: never write back an object from a handler, a lister or `context.get`, as that
+   *   would delete all other members on the server. A client with this cache gives whole objects
+   *   only: it reads such an object from the server, and each list that contains one; while there
+   *   is any, a list by an index is selected from a list of the namespace.
    *
-   * A deletion is never refused.
+   * Deletions are always applied.
    */
   whenFull?: 'error' | 'metadata' | undefined;
 }
 
-/** A mark below the limit of a cache. */
+/** A mark below the limit `maxBytes`. */
 export interface BytesMark {
   /** The part of `maxBytes`, above 0 and at most 1. Default 0.8. */
   at?: number | undefined;
   /**
-   * Called when the cache has grown to the mark, with its bytes then, and again only after it has
+   * Called with the bytes of the cache when it has grown to the mark, and again only after it has
    * been below; with `whenFull: 'metadata'` also when it has grown to `maxBytes`, and each time
-   * that it has doubled from there. What it throws goes to handleError. It should return soon, as
-   * the object that did it is being decoded.
+   * that it has doubled from there. Errors go to handleError. It is called while an object is
+   * decoded, so it should return soon.
    */
   call(bytes: number, maxBytes: number): void;
 }
 
 export interface CacheLimits extends DecoderOptions, Budget {
   /**
-   * `'bytes'`, the default: objects stay the bytes that came, outside of the JavaScript heap, and
-   * their members are decoded when they are read. `'objects'`: they are decoded whole when they
-   * come, which reads faster where every member is read again and again. A transform and the
-   * mutation detector imply it.
+   * `'bytes'`, the default: objects are kept as the bytes that the server sent, outside the
+   * JavaScript heap; members are decoded when they are read. `'objects'`: objects are decoded when
+   * they come, which is faster if every member is read often. A transform and the mutation detector
+   * imply `'objects'`.
    */
   keep?: 'bytes' | 'objects' | undefined;
 }
@@ -152,12 +151,15 @@ function requireAtMost(name: string, value: number, most: number): void {
   if (value > most) throw invalid(name, `an integer <= ${most}`, value);
 }
 
-/** Whether the options ask for what only bytes have. */
+/** Whether an option needs objects that are kept as bytes. */
 export function needsBytes({ keep, maxBytes }: CacheLimits): boolean {
   return keep === 'bytes' || maxBytes !== undefined;
 }
 
-/** Throws INVALID_ARGUMENT where options that need bytes meet one that needs decoded objects. */
+/**
+ * Throws INVALID_ARGUMENT if an option needs objects as bytes, beside `what`, which needs decoded
+ * ones.
+ */
 export function requireBytesFree(options: CacheLimits, what: string): void {
   const name =
     options.keep === 'bytes' ? 'keep' : options.maxBytes !== undefined ? 'maxBytes' : undefined;
@@ -169,7 +171,7 @@ export function requireBytesFree(options: CacheLimits, what: string): void {
   );
 }
 
-/** Those of the options that a decoder of bytes takes. */
+/** The options that the decoder of bytes takes. */
 export function byteOptions(options: CacheLimits): DecoderOptions & Budget {
   return Object.fromEntries([...OF_DECODER, ...OF_BUDGET].map((name) => [name, options[name]]));
 }

@@ -1,29 +1,33 @@
 /**
- * What is cut out of the objects of a cache: a tree of members' names, by which objects are trimmed
- * on their bytes (assembly/trim.ts), or here, where they have been decoded. Either way what is cut
- * is absent, as if the server had not sent it. An array stands for each of its elements.
+ * Trims the objects of a cache: removes the members of the option `drop` and `managedFields`. A
+ * tree of member names says what to remove. Objects are trimmed as bytes (assembly/trim.ts) or,
+ * once decoded, here. A trimmed member is absent, as if the server had not sent it. For an array,
+ * the tree applies to each element.
  */
 
 import { invalid } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
 import { isObjectLike } from '../../base/json-value.ts';
 
-/** What becomes of a member: it goes, it stays as it is, or its value is trimmed. */
-export type Fate = 'goes' | 'stays' | Trim;
+/** What happens to a member: it is removed, it is kept, or its value is trimmed by a subtree. */
+export type TrimAction = 'remove' | 'keep' | Trim;
 
 export interface Trim {
-  /** Of members that are not named. */
-  readonly others: 'goes' | 'stays';
-  readonly members: Map<string, Fate>;
+  /** For members that are not in `members`. */
+  readonly others: 'remove' | 'keep';
+  readonly members: Map<string, TrimAction>;
 }
 
-/** Caches cannot do without them. */
+/** Members that a cache needs. */
 const KEPT = ['metadata', 'metadata.name', 'metadata.namespace', 'metadata.resourceVersion'];
 
-/** The names of a path that can be dropped. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * The member names of a path. Throws CapstanError INVALID_ARGUMENT for a path that cannot be
+ * dropped.
+ */
 function droppedPath(path: unknown): readonly string[] {
   const names = typeof path === 'string' ? parsePath(path) : [];
-  // A lone surrogate is no UTF-8: an object has such a name only where it is written as an escape.
+  // A lone surrogate is not UTF-8: an object has such a name only if it is written as an escape.
   if (
     names.length > 0 &&
     !KEPT.includes(names.join('.')) &&
@@ -36,13 +40,13 @@ function droppedPath(path: unknown): readonly string[] {
 }
 
 /**
- * The tree for objects without these members.
+ * Makes the tree that removes these members.
  *
  * @param drop paths as in json-path.ts
  * @throws CapstanError INVALID_ARGUMENT
  */
 export function trimOf(drop: readonly string[], keepManagedFields: boolean): Trim {
-  const root: Trim = { others: 'stays', members: new Map() };
+  const root: Trim = { others: 'keep', members: new Map() };
   for (const path of drop) cut(root, droppedPath(path));
   if (!keepManagedFields) cut(root, ['metadata', 'managedFields']);
   return root;
@@ -52,27 +56,27 @@ function cut(root: Trim, names: readonly string[]): void {
   let node = root;
   for (const name of names.slice(0, -1)) {
     let next = node.members.get(name);
-    if (next === 'goes') return;
-    if (next === undefined || next === 'stays') {
-      next = { others: 'stays', members: new Map() };
+    if (next === 'remove') return;
+    if (next === undefined || next === 'keep') {
+      next = { others: 'keep', members: new Map() };
       node.members.set(name, next);
     }
     node = next;
   }
-  node.members.set(names.at(-1) as string, 'goes');
+  node.members.set(names.at(-1) as string, 'remove');
 }
 
-/** The tree for what is left of such an object when only its type and metadata are kept. */
+/** The tree that keeps only apiVersion, kind and metadata, trimmed as before. */
 export function trimToMetadata(trim: Trim): Trim {
   const members = ['apiVersion', 'kind', 'metadata'].map(
-    (name) => [name, trim.members.get(name) ?? 'stays'] as const,
+    (name) => [name, trim.members.get(name) ?? 'keep'] as const,
   );
-  return { others: 'goes', members: new Map(members) };
+  return { others: 'remove', members: new Map(members) };
 }
 
 /**
- * Trims a value that JSON.parse has given and nobody has seen. However deep it nests: without
- * recursion.
+ * Trims, in place, a value that JSON.parse gave and that has not been handed out. Without
+ * recursion, as it may nest deeply.
  */
 export function trimValue(value: unknown, trim: Trim): void {
   const todo: { value: unknown; trim: Trim }[] = [{ value, trim }];
@@ -83,11 +87,11 @@ export function trimValue(value: unknown, trim: Trim): void {
         if (isObjectLike(element)) todo.push({ value: element, trim: by });
     } else if (isObjectLike(next.value)) {
       const object = next.value as Record<string, unknown>;
-      if (by.others === 'goes')
+      if (by.others === 'remove')
         for (const name of Object.keys(object)) if (!by.members.has(name)) delete object[name];
       for (const [name, fate] of by.members) {
-        if (fate === 'stays' || !Object.hasOwn(object, name)) continue;
-        if (fate === 'goes') delete object[name];
+        if (fate === 'keep' || !Object.hasOwn(object, name)) continue;
+        if (fate === 'remove') delete object[name];
         else todo.push({ value: object[name], trim: fate });
       }
     }

@@ -19,7 +19,7 @@ import { LazyChange } from '../bytes/change.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
 import { keptBy } from '../decode/kept.ts';
 import { byteOptions, requireBytesFree } from '../decode/limits.ts';
-import { intake } from '../queue/apply-transform.ts';
+import { newTransformer } from '../queue/apply-transform.ts';
 import { DeltaFIFO } from '../queue/delta-fifo.ts';
 import { type Deltas, hasRepeats } from '../queue/deltas.ts';
 import { RealFIFO } from '../queue/fifo.ts';
@@ -139,7 +139,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected, clock);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
-    const transformer = intake<T>({
+    const transformer = newTransformer<T>({
       describe: this.#describe,
       freeze,
       transform: () => this.#transform,

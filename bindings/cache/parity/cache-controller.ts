@@ -23,7 +23,7 @@ import {
   processDeltas,
   processDeltasInBatch,
 } from '../informer/process-deltas.ts';
-import { intake } from '../queue/apply-transform.ts';
+import { newTransformer } from '../queue/apply-transform.ts';
 import { DeltaFIFO } from '../queue/delta-fifo.ts';
 import { RealFIFO } from '../queue/fifo.ts';
 import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from '../queue/queue.ts';
@@ -267,7 +267,11 @@ export function newInformer<T extends object, I extends string = never, X extend
   );
   const transformer =
     transform &&
-    intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
+    newTransformer<T>({
+      describe: listerWatcher.describe(),
+      freeze: false,
+      transform: () => transform,
+    });
   const calls = new Set<Promise<unknown>>();
   const told = isolated(handler, calls);
   const name = `queue of ${listerWatcher.describe()}`;

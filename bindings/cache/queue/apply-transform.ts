@@ -1,9 +1,8 @@
 /**
- * What becomes of an object on its way into the queue of an informer: it goes once through the
- * user's transform, and is frozen after it. A transform that fails costs no object and no event: it
- * is reported, and the object is taken as the transform left it, with the name, namespace and
- * version that it came with, without which nothing could be stored any more. client-go:
- * tools/cache/the_real_fifo.go addToItems_locked, where an event whose transform fails is dropped.
+ * Applies the user's transform to an object, once, before an informer queues it, and freezes the
+ * result. If the transform throws, no event is lost: the error is reported, and the object is
+ * queued as the transform left it, with its original name, namespace and version, which the store
+ * needs. client-go drops such an event: tools/cache/the_real_fifo.go addToItems_locked.
  */
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
@@ -13,8 +12,13 @@ import { storedObjectOf } from '../bytes/lazy.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import type { TransformFunc } from './queue.ts';
 
-/** @param transform asked for each time, as it may be set until the informer starts */
-export function intake<T extends object>(options: {
+/**
+ * Makes the transformer of a FIFO.
+ *
+ * @param options.transform called for each object, because the transform may be set until the
+ *   informer starts
+ */
+export function newTransformer<T extends object>(options: {
   describe: string;
   freeze: boolean;
   transform: () => TransformFunc<T> | undefined;
@@ -22,9 +26,9 @@ export function intake<T extends object>(options: {
   const { describe, freeze } = options;
   return (object) => {
     const transform = options.transform();
-    const taken = transform === undefined ? object : transformed(object, transform, describe);
-    // objects of bytes are frozen
-    return freeze && storedObjectOf(taken) === undefined ? deepFreeze(taken) : taken;
+    const result = transform === undefined ? object : transformed(object, transform, describe);
+    // objects that are kept as bytes are read-only already
+    return freeze && storedObjectOf(result) === undefined ? deepFreeze(result) : result;
   };
 }
 
@@ -44,7 +48,8 @@ function transformed<T extends object>(
       result,
     );
   } catch (cause) {
-    const what = `the transform of ${describe} ${namespace ? `${namespace}/` : ''}${name} failed, and the object was kept as it was by then`;
+    const key = `${namespace ? `${namespace}/` : ''}${name}`;
+    const what = `the transform of ${describe} ${key} failed, and the object was kept as it was by then`;
     handleError(
       new CapstanError('TRANSFORM', `${what}: ${textOfError(cause)}`, { cause }),
       'informer transform',

@@ -1,54 +1,44 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The queue that gathers deltas by object: a pop gives all that happened to one object since it was
- * popped last, objects in the order in which they were queued first. client-go:
- * tools/cache/delta_fifo.go.
+ * DeltaFIFO: gathers deltas by object. A pop gives all deltas of one object since its last pop;
+ * objects come in the order in which they were first queued. client-go: tools/cache/delta_fifo.go.
  *
- * Invariant: a key is in line exactly while it has deltas; it has at least one, and no two
- * deletions in a row.
+ * Invariant: a queued key has at least one delta, and never two deletions in a row.
  */
 
 import { Backlog } from '../../base/backlog.ts';
 import { requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
-import type { DoneChecker } from '../../base/wait.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import {
+  BaseFIFO,
   finish,
-  InitialPopulation,
   type KeyListerGetter,
-  keyOf,
   lookUp,
   type PopProcess,
   type Queue,
-  ready,
   requireKnownObjects,
   type TransformFunc,
-  Waiters,
 } from './queue.ts';
 
-/** Of a {@link DeltaFIFO}. */
+/** Options of a {@link DeltaFIFO}. */
 export interface DeltaFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
   keyFunction?: ((object: T) => string) | undefined;
   /**
-   * The store behind the queue. Without it, objects that are neither queued nor in a list are not
-   * missed, and a resync does nothing.
+   * The store that the consumer fills. Without it, a list gives no deletions of objects that are
+   * not queued, and a resync does nothing.
    */
   knownObjects?: KeyListerGetter<T> | undefined;
-  /** An object of a list is `Replaced`. Default false: it is `Sync`, and looks like a resync. */
+  /** Objects of a list get the type `Replaced`. Default false: they get `Sync`, as in a resync. */
   emitDeltaTypeReplaced?: boolean | undefined;
-  /**
-   * Called once for each object, before it is queued; not for tombstones and for what a resync
-   * repeats.
-   */
+  /** Called once for each object before it is queued; not for tombstones and resyncs. */
   transformer?: TransformFunc<T> | undefined;
   /** For messages. Default `DeltaFIFO`. */
   name?: string | undefined;
   /**
-   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the
-   * caller is not done.
+   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop, as it
+   * is called in the middle of an operation.
    */
   onDelta?: (() => void) | undefined;
 }
@@ -62,19 +52,19 @@ const NAMES = namesOf<DeltaFIFOOptions<never>>()({
   onDelta: 1,
 });
 
-/** What waits of one object. */
-interface Line<T> {
+/** The queued deltas of one object. */
+interface QueuedObject<T> {
   readonly key: string;
   readonly deltas: Delta<T>[];
 }
 
 /**
- * All that happened to an object at once. Where a consumer is slow this queue is the shorter one;
- * only `RealFIFO` keeps the order between objects.
+ * Gathers deltas by object, so that it stays short if the consumer is slow. Only {@link RealFIFO}
+ * keeps the order between objects. client-go: DeltaFIFO.
  *
- * Other than in `RealFIFO`, a deletion of an object that is neither queued nor known is dropped,
- * the deletions that a list brings come after its objects, and the queue counts as synced while the
- * last object of the first list is processed.
+ * Unlike in `RealFIFO`, the deletion of an object that is neither queued nor known is dropped, the
+ * deletions that follow from a list come after its objects, and the queue is already synced while
+ * the last object of the first list is processed.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -83,22 +73,17 @@ interface Line<T> {
  * fifo.add(pod);
  * await fifo.pop((deltas) => use(deltas), { signal });
  */
-export class DeltaFIFO<T extends object> implements Queue<T> {
-  readonly #keyFunction: (object: T) => string;
+export class DeltaFIFO<T extends object> extends BaseFIFO<T> implements Queue<T> {
   readonly #known: KeyListerGetter<T> | undefined;
   readonly #listed: 'Replaced' | 'Sync';
   readonly #transformer: TransformFunc<T> | undefined;
-  readonly #name: string;
   readonly #onDelta: (() => void) | undefined;
-  readonly #lines = new Map<string, Line<T>>();
+  readonly #byKey = new Map<string, QueuedObject<T>>();
   /**
-   * The same lines in order. A Map alone would do, were its first key not slow to find after many
+   * The same entries in order. A Map would be enough, but finding its first key is slow after many
    * deletions.
    */
-  readonly #order = new Backlog<Line<T>>();
-  readonly #waiters = new Waiters();
-  readonly #initial: InitialPopulation;
-  #closed = false;
+  readonly #order = new Backlog<QueuedObject<T>>();
 
   constructor(options: DeltaFIFOOptions<T> = {}) {
     requireNames('options', options, 'option of a DeltaFIFO', NAMES);
@@ -109,110 +94,76 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
       name = 'DeltaFIFO',
       onDelta,
     } = options;
-    requireFunction('options.keyFunction', keyFunction);
+    super(keyFunction, name);
     if (knownObjects !== undefined) requireKnownObjects(knownObjects);
     if (transformer !== undefined) requireFunction('options.transformer', transformer);
     if (onDelta !== undefined) requireFunction('options.onDelta', onDelta);
-    this.#keyFunction = keyFunction;
     this.#known = knownObjects;
     this.#listed = options.emitDeltaTypeReplaced ? 'Replaced' : 'Sync';
     this.#transformer = transformer;
-    this.#name = name;
     this.#onDelta = onDelta;
-    this.#initial = new InitialPopulation(name);
   }
 
   add(object: T): void {
-    const key = this.#keyFunction(object);
+    const key = this.keyFunction(object);
     const delta: Delta<T> = { type: 'Added', object: this.#transformed(object) };
-    this.#initial.changed();
+    this.initial.changed();
     this.#push(key, delta);
   }
 
   update(object: T): void {
-    const key = this.#keyFunction(object);
+    const key = this.keyFunction(object);
     const delta: Delta<T> = { type: 'Updated', object: this.#transformed(object) };
-    this.#initial.changed();
+    this.initial.changed();
     this.#push(key, delta);
   }
 
-  /** Of an object that is neither queued nor known: dropped, as a list has reported it already. */
+  /** Queues a deletion; dropped for an object that is neither queued nor known. */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const key = this.keyOf(object);
-    if (!this.#lines.has(key) && !this.#knows(key)) {
-      this.#initial.changed();
+    if (!this.#byKey.has(key) && !this.#knows(key)) {
+      this.initial.changed();
       return;
     }
     const kept = object instanceof DeletedFinalStateUnknown ? object : this.#transformed(object);
-    this.#initial.changed();
+    this.initial.changed();
     this.#push(key, { type: 'Deleted', object: kept });
   }
 
   /**
-   * The list is the whole content from now on: its objects, then a tombstone for each that is
-   * queued or known and not in it. On an error of the key function or the transformer nothing is
-   * queued.
+   * Queues a new list: its objects, then a tombstone for each queued or known object that is not in
+   * it. If the key function or the transformer throws, nothing is queued.
    */
   replace(objects: readonly T[], _resourceVersion: string): void {
-    const keys = objects.map((object) => this.#keyFunction(object));
-    const kept = objects.map((object) => this.#transformed(object));
+    const keys = objects.map((object) => this.keyFunction(object));
+    const transformed = objects.map((object) => this.#transformed(object));
     const listed = new Set(keys);
-    kept.forEach((object, i) => {
+    transformed.forEach((object, i) => {
       this.#push(keys[i] ?? '', { type: this.#listed, object });
     });
-    const gone = this.#missing(listed);
-    for (const tombstone of gone) this.#push(tombstone.key, { type: 'Deleted', object: tombstone });
-    this.#initial.listed(listed.size + gone.length);
-    // nothing to pop, but the queue may have synced
-    if (listed.size + gone.length === 0) this.#onDelta?.();
+    const missing = this.#missing(listed);
+    for (const tombstone of missing)
+      this.#push(tombstone.key, { type: 'Deleted', object: tombstone });
+    this.initial.listed(listed.size + missing.length);
+    // nothing to pop, but the FIFO may have synced
+    if (listed.size + missing.length === 0) this.#onDelta?.();
   }
 
-  /** Every known object is queued again, save those of which something is queued: that is newer. */
+  /** Queues every known object again, except those with queued deltas, which are newer. */
   resync(): void {
     const known = this.#known;
     if (known === undefined) return;
     for (const key of known.listKeys()) {
-      const object = lookUp(known, key, this.#name);
+      const object = lookUp(known, key, this.name);
       if (object === undefined) continue;
-      const id = this.#keyFunction(object);
-      if (!this.#lines.has(id)) this.#push(id, { type: 'Sync', object });
+      const id = this.keyFunction(object);
+      if (!this.#byKey.has(id)) this.#push(id, { type: 'Sync', object });
     }
   }
 
-  /** How many objects have deltas. */
+  /** How many objects have queued deltas. */
   len(): number {
     return this.#order.length;
-  }
-
-  hasSynced(): boolean {
-    return this.#initial.synced;
-  }
-
-  hasSyncedChecker(): DoneChecker {
-    return this.#initial.checker;
-  }
-
-  /**
-   * The key of an object, of a tombstone, or of the newest of several deltas.
-   *
-   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas
-   */
-  keyOf(of: T | DeletedFinalStateUnknown<T> | Deltas<T>): string {
-    return keyOf(of, this.#keyFunction);
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#waiters.wakeAll();
-  }
-
-  /** The same as `close()`. */
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  isClosed(): boolean {
-    return this.#closed;
   }
 
   async pop(
@@ -220,7 +171,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
     requireSignalOptions(options, 'pop()');
-    while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
+    while (!this.isReady(options.signal)) await this.waiters.wait(options.signal);
     const isInInitialList = !this.hasSynced();
     return finish(this.#take(), process, isInInitialList, () => undefined);
   }
@@ -233,30 +184,30 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   }
 
   #take(): Deltas<T> {
-    const line = this.#order.shift();
-    if (line === undefined) return [];
-    this.#lines.delete(line.key);
-    this.#initial.through(this.#initial.taken(1), false);
-    return line.deltas;
+    const queued = this.#order.shift();
+    if (queued === undefined) return [];
+    this.#byKey.delete(queued.key);
+    this.initial.processed(this.initial.taken(1), false);
+    return queued.deltas;
   }
 
   #knows(key: string): boolean {
     try {
       return this.#known?.getByKey(key) !== undefined;
     } catch {
-      return true; // rather a deletion too many
+      return true; // better to queue a deletion too many
     }
   }
 
   #missing(listed: ReadonlySet<string>): DeletedFinalStateUnknown<T>[] {
     const missing: DeletedFinalStateUnknown<T>[] = [];
-    for (const { key, deltas } of this.#lines.values()) {
+    for (const { key, deltas } of this.#byKey.values()) {
       if (listed.has(key)) continue;
       missing.push(new DeletedFinalStateUnknown(key, lastObject(deltas)));
     }
     for (const key of this.#known?.listKeys() ?? []) {
-      if (listed.has(key) || this.#lines.has(key) || this.#known === undefined) continue;
-      missing.push(new DeletedFinalStateUnknown(key, lookUp(this.#known, key, this.#name)));
+      if (listed.has(key) || this.#byKey.has(key) || this.#known === undefined) continue;
+      missing.push(new DeletedFinalStateUnknown(key, lookUp(this.#known, key, this.name)));
     }
     return missing;
   }
@@ -266,20 +217,23 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   }
 
   #push(key: string, delta: Delta<T>): void {
-    const line = this.#lines.get(key);
-    if (line === undefined) {
-      const added: Line<T> = { key, deltas: [delta] };
-      this.#lines.set(key, added);
+    const queued = this.#byKey.get(key);
+    if (queued === undefined) {
+      const added: QueuedObject<T> = { key, deltas: [delta] };
+      this.#byKey.set(key, added);
       this.#order.push(added);
     } else {
-      append(line.deltas, delta);
+      append(queued.deltas, delta);
     }
-    this.#waiters.wakeAll();
+    this.waiters.wakeAll();
     this.#onDelta?.();
   }
 }
 
-/** Of two deletions in a row one stays: the first, unless that is a tombstone, which knows less. */
+/**
+ * Of two deletions in a row one is kept: the first, unless it is a tombstone, which may have an
+ * older state.
+ */
 function append<T>(deltas: Delta<T>[], delta: Delta<T>): void {
   const last = deltas.at(-1);
   if (delta.type !== 'Deleted' || last?.type !== 'Deleted') deltas.push(delta);

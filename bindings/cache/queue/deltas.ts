@@ -1,16 +1,15 @@
 /**
- * What the queues between reflector and store carry: changes, in the order in which they happened.
- * client-go: tools/cache/delta_fifo.go.
+ * Deltas: the changes that a FIFO carries from the reflector to the store. client-go:
+ * tools/cache/delta_fifo.go.
  */
 import { type DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 
 /**
- * - `Added`, `Updated`, `Deleted`: an event of a watch. A tombstone in place of the object where
- *   the deletion was missed.
- * - `Replaced`: an object of a new list; whether it changed is not known. `Sync`: an object that is
- *   told again, unchanged.
- * - `ReplacedAll`, `SyncAll`: the same for the whole content, in one step. `Bookmark`: the server
- *   has got to this version.
+ * - `Added`, `Updated`, `Deleted`: an event of a watch. A tombstone stands in place of the object
+ *   if the deletion was missed.
+ * - `Replaced`: an object of a new list, changed or not. `Sync`: an unchanged object of a resync.
+ * - `ReplacedAll`, `SyncAll`: the same for all objects in one delta. `Bookmark`: the server has
+ *   reached this version.
  */
 export type Delta<T> =
   | { readonly type: 'Added' | 'Updated' | 'Replaced' | 'Sync'; readonly object: T }
@@ -23,13 +22,16 @@ export type Delta<T> =
   | { readonly type: 'SyncAll' }
   | { readonly type: 'Bookmark'; readonly resourceVersion: string };
 
-/** What a delta says of its object. */
+/** The type of a delta. client-go: DeltaType. */
 export type DeltaType = Delta<unknown>['type'];
 
-/** One or more deltas, the oldest first. From a `DeltaFIFO` all of one object. */
+/**
+ * One or more deltas, the oldest first; from a `DeltaFIFO` all deltas of one object. client-go:
+ * Deltas.
+ */
 export type Deltas<T> = readonly Delta<T>[];
 
-/** Whether a list has a key twice. */
+/** Whether a list has two objects with one key. */
 export function hasRepeats(delta: Delta<object>): boolean {
   return (
     delta.type === 'ReplacedAll' &&

@@ -1,58 +1,50 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The queue between reflector and store: every delta in the order in which it came, none merged.
- * client-go: tools/cache/the_real_fifo.go.
+ * RealFIFO: the queue between reflector and store, which keeps every delta in order and merges
+ * none. client-go: tools/cache/the_real_fifo.go.
  *
- * With atomic events, the default and what informers use, a list is one delta, so that the content
- * changes in one step. Without, it is taken apart here: a tombstone for each object that it lacks,
- * then a `Replaced` for each that it has.
+ * With atomic events (the default, and what informers use) a list is one delta, so that the store
+ * changes in one step. Without them, a list becomes a tombstone for each object that it lacks and
+ * then a `Replaced` for each of its objects.
  *
- * Invariant: `hasSynced` is true once the initial population has been popped *and* processed; it is
- * false while the last of it is being processed.
+ * Invariant: `hasSynced` becomes true once the initial population has been popped *and* processed;
+ * it is false while the last of its deltas is being processed.
  */
 
 import { Backlog } from '../../base/backlog.ts';
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
-import type { DoneChecker } from '../../base/wait.ts';
 import { storedObjectOf } from '../bytes/lazy.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 import type { Delta, Deltas, DeltaType } from './deltas.ts';
 import {
+  BaseFIFO,
   finish,
-  InitialPopulation,
   type KeyListerGetter,
-  keyOf,
   keyOfDelta,
   lookUp,
   type PopProcess,
   type QueueWithBatch,
-  ready,
   requireKnownObjects,
   type TransformFunc,
-  Waiters,
 } from './queue.ts';
 
-/** Of a {@link RealFIFO}. */
+/** Options of a {@link RealFIFO}. */
 export interface RealFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
   keyFunction?: ((object: T) => string) | undefined;
-  /** The store behind the queue. Needed without atomic events, refused with them. */
+  /** The store that the consumer fills. Required without atomic events, refused with them. */
   knownObjects?: KeyListerGetter<T> | undefined;
-  /**
-   * Called once for each object, before it is queued; not for tombstones and for what a resync
-   * repeats.
-   */
+  /** Called once for each object before it is queued; not for tombstones and resyncs. */
   transformer?: TransformFunc<T> | undefined;
-  /** A list, and a resync, is one delta. Default true. */
+  /** A list, and a resync, is one delta. Default true. client-go: AtomicFIFO. */
   atomicEvents?: boolean | undefined;
-  /** Queue bookmarks too. Default: as `atomicEvents`; refused without them. */
+  /** Queue bookmarks too. Default: the value of `atomicEvents`; refused without atomic events. */
   emitDeltaTypeBookmark?: boolean | undefined;
   /** For messages. Default `RealFIFO`. */
   name?: string | undefined;
   /**
-   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the
-   * caller is not done.
+   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop, as it
+   * is called in the middle of an operation.
    */
   onDelta?: (() => void) | undefined;
 }
@@ -67,7 +59,7 @@ const NAMES = namesOf<RealFIFOOptions<never>>()({
   onDelta: 1,
 });
 
-/** A class and no literal, as there are many: see bytes/copy.ts. */
+/** A class rather than a literal, because there are many: see bytes/copy.ts. */
 class ObjectDelta<T> {
   readonly type: 'Added' | 'Updated';
   readonly object: T;
@@ -89,7 +81,7 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set([
 ]);
 
 /**
- * Every change, in order.
+ * Every delta, in order. client-go: RealFIFO.
  *
  * @throws CapstanError INVALID_ARGUMENT for options that contradict each other
  * @example
@@ -97,17 +89,12 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set([
  * fifo.replace([pod], '100');
  * await fifo.pop((deltas, isInInitialList) => use(deltas), { signal });
  */
-export class RealFIFO<T extends object> implements QueueWithBatch<T> {
-  readonly #keyFunction: (object: T) => string;
+export class RealFIFO<T extends object> extends BaseFIFO<T> implements QueueWithBatch<T> {
   readonly #known: KeyListerGetter<T> | undefined;
   readonly #transformer: TransformFunc<T> | undefined;
   readonly #emitBookmarks: boolean;
   readonly #onDelta: (() => void) | undefined;
-  readonly #name: string;
   readonly #deltas = new Backlog<Delta<T>>();
-  readonly #waiters = new Waiters();
-  readonly #initial: InitialPopulation;
-  #closed = false;
 
   constructor(options: RealFIFOOptions<T> = {}) {
     requireNames('options', options, 'option of a RealFIFO', NAMES);
@@ -119,7 +106,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
       onDelta,
     } = options;
     const { emitDeltaTypeBookmark = atomicEvents, name = 'RealFIFO' } = options;
-    requireFunction('options.keyFunction', keyFunction);
+    super(keyFunction, name);
     if (transformer !== undefined) requireFunction('options.transformer', transformer);
     if (onDelta !== undefined) requireFunction('options.onDelta', onDelta);
     if (!atomicEvents) {
@@ -137,13 +124,10 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
         knownObjects,
       );
     }
-    this.#keyFunction = keyFunction;
     this.#known = knownObjects;
     this.#transformer = transformer;
     this.#emitBookmarks = emitDeltaTypeBookmark;
     this.#onDelta = onDelta;
-    this.#name = name;
-    this.#initial = new InitialPopulation(name);
   }
 
   add(object: T): void {
@@ -154,7 +138,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     this.#change(new ObjectDelta('Updated', this.#checked(object)));
   }
 
-  /** Queued also for an object that nobody knows. */
+  /** Queues a deletion, also of an unknown object. */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     this.#change({
       type: 'Deleted',
@@ -163,15 +147,14 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   /**
-   * The list is the whole content from now on; with atomic events it is kept as it is until it is
-   * popped, so leave it alone. On an error of the key function or the transformer nothing is
-   * queued.
+   * Queues a new list. With atomic events the array itself is queued, so do not change it later. If
+   * the key function or the transformer throws, nothing is queued.
    */
   replace(objects: readonly T[], resourceVersion: string): void {
     const known = this.#known;
     if (known === undefined) {
       const transformed = this.#transformed(objects);
-      this.#initial.listed(this.len() + 1);
+      this.initial.listed(this.len() + 1);
       this.#push({ type: 'ReplacedAll', objects: transformed, resourceVersion });
       return;
     }
@@ -182,14 +165,14 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
       object,
     }));
     for (const object of transformed) deltas.push({ type: 'Replaced', object });
-    this.#initial.listed(this.len() + deltas.length);
+    this.initial.listed(this.len() + deltas.length);
     for (const delta of deltas) this.#push(delta);
-    if (deltas.length === 0) this.#onDelta?.(); // nothing to pop, but the queue may have synced
+    if (deltas.length === 0) this.#onDelta?.(); // nothing to pop, but the FIFO may have synced
   }
 
   /**
-   * Everything is told again: with atomic events the store's content then, otherwise what has no
-   * delta in the queue.
+   * Queues a resync: with atomic events one `SyncAll`, otherwise a `Sync` for each known object
+   * without a queued delta.
    */
   resync(): void {
     const known = this.#known;
@@ -197,16 +180,16 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
       this.#push({ type: 'SyncAll' });
       return;
     }
-    // A queued change must not be overtaken by the object that it replaces.
+    // A `Sync` with the old state must not follow a queued change.
     const queued = this.#lastByKey();
     for (const key of known.listKeys()) {
       if (queued.has(key)) continue;
-      const object = lookUp(known, key, this.#name);
+      const object = lookUp(known, key, this.name);
       if (object !== undefined) this.#push({ type: 'Sync', object });
     }
   }
 
-  /** Queued if `emitDeltaTypeBookmark`. */
+  /** Queues a bookmark if `emitDeltaTypeBookmark` is true. */
   bookmark(resourceVersion: string): void {
     if (this.#emitBookmarks) this.#push({ type: 'Bookmark', resourceVersion });
   }
@@ -216,48 +199,13 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     return this.#deltas.length;
   }
 
-  hasSynced(): boolean {
-    return this.#initial.synced;
-  }
-
-  hasSyncedChecker(): DoneChecker {
-    return this.#initial.checker;
-  }
-
-  /**
-   * The key of an object, of a tombstone, or of the newest of several deltas.
-   *
-   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for
-   *   one that has no object
-   */
-  keyOf(of: T | DeletedFinalStateUnknown<T> | Deltas<T>): string {
-    return keyOf(of, this.#keyFunction);
-  }
-
-  close(): void {
-    this.#closed = true;
-    this.#waiters.wakeAll();
-  }
-
-  /** The same as `close()`. */
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  isClosed(): boolean {
-    return this.#closed;
-  }
-
-  /**
-   * An error of `process` that costs the first list makes the queue wait for another before it
-   * counts as synced.
-   */
+  /** If `process` fails on the first list, the queue is synced only after another list. */
   async pop(
     process: PopProcess<T>,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
     requireSignalOptions(options, 'pop()');
-    while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
+    while (!this.isReady(options.signal)) await this.waiters.wait(options.signal);
     return this.#process(1, process);
   }
 
@@ -265,7 +213,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     if (this.len() === 0) return false;
     const isInInitialList = !this.hasSynced();
     const deltas = [this.#deltas.shift() as Delta<T>];
-    const initial = this.#initial.taken(1);
+    const initial = this.initial.taken(1);
     let done = false;
     try {
       process(deltas, isInInitialList);
@@ -277,8 +225,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   /**
-   * Takes deltas of different objects, at most 1000, that are all of the initial population or all
-   * not of it. Any other delta (a list, a resync, a bookmark) goes alone.
+   * Removes at most 1000 deltas of different objects, all of the initial population or all after
+   * it. A list, a resync or a bookmark comes alone.
    */
   async popBatch(
     processBatch: PopProcess<T>,
@@ -286,7 +234,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
     requireSignalOptions(options, 'pop()');
-    while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
+    while (!this.isReady(options.signal)) await this.waiters.wait(options.signal);
     const count = this.#batchSize();
     return this.#process(count, count === 1 ? processSingle : processBatch);
   }
@@ -294,7 +242,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   #process(count: number, process: PopProcess<T>): Promise<Deltas<T>> {
     const isInInitialList = !this.hasSynced();
     const deltas = this.#take(count);
-    const initial = this.#initial.taken(deltas.length);
+    const initial = this.initial.taken(deltas.length);
     return finish(deltas, process, isInInitialList, (done) => this.#through(deltas, initial, done));
   }
 
@@ -308,12 +256,12 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   #through(deltas: Deltas<T>, initial: number, done: boolean): void {
-    this.#initial.through(initial, !done && deltas[0]?.type === 'ReplacedAll');
+    this.initial.processed(initial, !done && deltas[0]?.type === 'ReplacedAll');
   }
 
-  /** How many deltas from the front make a batch. */
+  /** The number of deltas in the next batch. */
   #batchSize(): number {
-    const initial = this.#initial.queued;
+    const initial = this.initial.queued;
     const most = Math.min(MAX_BATCH, this.len(), initial > 0 ? initial : MAX_BATCH);
     const keys = new Set<string>();
     for (let i = 0; i < most; i++) {
@@ -321,9 +269,9 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
       if (delta === undefined || !BATCHABLE.has(delta.type)) return Math.max(i, 1);
       let key: string;
       try {
-        key = keyOfDelta(delta, this.#keyFunction);
+        key = keyOfDelta(delta, this.keyFunction);
       } catch {
-        return i + 1; // it fails when it is processed
+        return i + 1; // it will fail when it is processed
       }
       if (keys.has(key)) return i;
       keys.add(key);
@@ -331,7 +279,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     return most;
   }
 
-  /** Tombstones of what is queued or known and not in a list: once each, with the newest object. */
+  /** A tombstone, with the newest object, for each queued or known key that is not in a list. */
   #missing(keys: ReadonlySet<string>, known: KeyListerGetter<T>): DeletedFinalStateUnknown<T>[] {
     const missing: DeletedFinalStateUnknown<T>[] = [];
     const queued = this.#lastByKey();
@@ -342,7 +290,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     }
     for (const key of known.listKeys()) {
       if (keys.has(key) || queued.has(key)) continue;
-      missing.push(new DeletedFinalStateUnknown(key, lookUp(known, key, this.#name)));
+      missing.push(new DeletedFinalStateUnknown(key, lookUp(known, key, this.name)));
     }
     return missing;
   }
@@ -351,15 +299,15 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     const last = new Map<string, Delta<T>>();
     for (let i = 0; i < this.len(); i++) {
       const delta = this.#deltas.at(i);
-      if (delta !== undefined) last.set(keyOfDelta(delta, this.#keyFunction), delta);
+      if (delta !== undefined) last.set(keyOfDelta(delta, this.keyFunction), delta);
     }
     return last;
   }
 
   #checked(object: T): T {
-    // An object of bytes has been found to have a name; asking for its key would decode it.
-    if (this.#keyFunction !== metaNamespaceKeyFunc || storedObjectOf(object) === undefined)
-      this.#keyFunction(object);
+    // A stored object has a name, as the decoder checked it; computing the key would decode it.
+    if (this.keyFunction !== metaNamespaceKeyFunc || storedObjectOf(object) === undefined)
+      this.keyFunction(object);
     return this.#transformer === undefined ? object : this.#transformer(object);
   }
 
@@ -369,13 +317,13 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   #change(delta: Delta<T>): void {
-    this.#initial.changed();
+    this.initial.changed();
     this.#push(delta);
   }
 
   #push(delta: Delta<T>): void {
     this.#deltas.push(delta);
-    this.#waiters.wakeAll();
+    this.waiters.wakeAll();
     this.#onDelta?.();
   }
 }

@@ -1,7 +1,8 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
- * What `RealFIFO` and `DeltaFIFO` have in common: their interface, waiting for a delta, whether the
- * initial population is through, and the look into the store behind them. client-go:
- * tools/cache/fifo.go Queue, QueueWithBatch.
+ * What `RealFIFO` and `DeltaFIFO` share: the interface `Queue`, waiting for a delta, the state of
+ * the initial population, and access to the known objects. client-go: tools/cache/fifo.go Queue,
+ * QueueWithBatch.
  */
 
 import { aborted, CapstanError, invalid, requireFunction } from '../../base/errors.ts';
@@ -13,48 +14,48 @@ import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import type { Delta, Deltas } from './deltas.ts';
 
 /**
- * Takes over what was popped. May be async where the pop is. `isInInitialList`: it belongs to the
- * first list, or came before that was through.
+ * Processes popped deltas; with `pop` it may be async. `isInInitialList`: the initial population
+ * was not completely processed before this pop. client-go: PopProcessFunc.
  */
 export type PopProcess<T> = (deltas: Deltas<T>, isInInitialList: boolean) => void | Promise<void>;
 
-/** What a reflector fills and a controller empties. Meant for one consumer at a time. */
+/** A FIFO that a reflector fills and one consumer empties. client-go: Queue. */
 export interface Queue<T> extends ReflectorStore<T> {
   delete(object: T | DeletedFinalStateUnknown<T>): void;
-  /** Queues what is known once more. */
+  /** Queues the known objects again. */
   resync(): void;
   /**
-   * Waits for something to process and processes it; resolves with what that was. What `process`
-   * throws is passed on, and the deltas are off the queue nevertheless.
+   * Waits for deltas, removes them and calls `process`; resolves with the deltas. An error of
+   * `process` is passed on, and the deltas stay removed.
    *
    * @throws CapstanError FIFO_CLOSED when the queue is closed and empty, ABORTED when the signal
    *   fires first (as rejections)
    */
   pop(process: PopProcess<T>, options?: { signal?: AbortSignal | undefined }): Promise<Deltas<T>>;
-  /** The same without waiting; false when there is nothing now. */
+  /** The same without waiting; false if the queue is empty. */
   tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean;
   /**
-   * The initial population, which is the first list unless something else came before it, is
-   * through. Stays true.
+   * Whether the initial population has been processed: the first list with all deltas queued before
+   * it, or nothing if a change came before any list. Stays true.
    */
   hasSynced(): boolean;
-  /** The same as something to wait for. */
+  /** The same, to wait for. */
   hasSyncedChecker(): DoneChecker;
-  /** How many pops are left. */
+  /** How many pops the queued deltas take. */
   len(): number;
   /**
-   * Pops end when nothing is left; those that wait end now. What is queued can still be popped, and
-   * more can be added.
+   * Pops reject with FIFO_CLOSED once the queue is empty; waiting ones reject now. Queued deltas
+   * can still be popped, and more can be added.
    */
   close(): void;
   isClosed(): boolean;
 }
 
-/** A queue that gives several deltas of different objects at once. */
+/** A queue that can give several deltas of different objects at once. client-go: QueueWithBatch. */
 export interface QueueWithBatch<T> extends Queue<T> {
   /**
-   * As `pop`: several deltas go to `processBatch`, one alone to `processSingle`. Both must do the
-   * same to a delta.
+   * As `pop`, but several deltas go to `processBatch` and a single one to `processSingle`. Both
+   * must process a delta in the same way.
    */
   popBatch(
     processBatch: PopProcess<T>,
@@ -63,29 +64,26 @@ export interface QueueWithBatch<T> extends Queue<T> {
   ): Promise<Deltas<T>>;
 }
 
-/** The store that a queue's consumer fills. `Indexer` is one. */
+/** The store that the consumer fills, such as an `Indexer`. client-go: KeyListerGetter. */
 export interface KeyListerGetter<T> {
   listKeys(): string[];
   getByKey(key: string): T | undefined;
 }
 
 /**
- * Changes an object before anyone sees it, such as to save memory. Gives the object to keep; should
- * be idempotent.
+ * Changes an object before it is queued, for example to save memory, and returns the object to
+ * keep. It should be idempotent. client-go: TransformFunc.
  */
 export type TransformFunc<T> = (object: T) => T;
 
 /**
- * Promises that all resolve at the next `wakeAll`, and leave nothing behind when their signal comes
- * first.
+ * Waiting pops: promises that resolve at the next `wakeAll`, or with their signal, and leave no
+ * listener behind.
  */
 export class Waiters {
   readonly #waiting = new Set<() => void>();
 
-  /**
-   * Resolves on the next `wakeAll`, and when the signal fires: the caller looks for itself what it
-   * was.
-   */
+  /** Resolves at the next `wakeAll` and when the signal fires; the caller checks which it was. */
   wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       let unlisten = (): void => undefined;
@@ -106,12 +104,12 @@ export class Waiters {
 }
 
 /**
- * Counts the initial population down. It is the first replace with all that was queued then; an
- * addition, update or deletion that comes before any replace means that there is none.
+ * Counts down the initial population: the first list and all deltas queued before it. If an
+ * addition, update or deletion comes before any list, it is empty.
  */
 export class InitialPopulation {
   #state: 'none' | 'listed' | 'failed' = 'none';
-  /** Of the population: what is in the queue, and what has not been processed. */
+  /** How much of the population is queued, and how much has not been processed. */
   #queued = 0;
   #left = 0;
   #synced = false;
@@ -133,14 +131,14 @@ export class InitialPopulation {
     return this.#synced;
   }
 
-  /** Something came that is not a list. */
+  /** An addition, update or deletion was queued. */
   changed(): void {
     if (this.#state !== 'none') return;
     this.#state = 'listed';
     this.#check();
   }
 
-  /** A list came. @param count how many pops are in the way, itself included */
+  /** A list was queued. @param count how many deltas must be processed, its own included */
   listed(count: number): void {
     if (this.#state === 'listed') return;
     this.#state = 'listed';
@@ -150,8 +148,8 @@ export class InitialPopulation {
   }
 
   /**
-   * So many are taken off the queue; returns how many of them are of the population, for {@link
-   * through}.
+   * Called when `count` deltas were removed; returns how many are of the population, for {@link
+   * processed}.
    */
   taken(count: number): number {
     const initial = Math.min(count, this.#queued);
@@ -160,10 +158,10 @@ export class InitialPopulation {
   }
 
   /**
-   * So many of the population are through. @param lost a whole list among them could not be taken
-   * over: the next takes its place
+   * `initial` deltas of the population were processed. @param lost a list among them failed: the
+   * next list becomes the initial one
    */
-  through(initial: number, lost: boolean): void {
+  processed(initial: number, lost: boolean): void {
     if (initial === 0) return;
     this.#left -= initial;
     if (lost) this.#state = 'failed';
@@ -177,7 +175,83 @@ export class InitialPopulation {
   }
 }
 
-/** The known object, or undefined; that it should be there and is not is reported. */
+/** What `RealFIFO` and `DeltaFIFO` share: keys, the initial population, waiting pops and the end. */
+export abstract class BaseFIFO<T extends object> {
+  /** @internal */
+  protected readonly keyFunction: (object: T) => string;
+  /** @internal For messages. */
+  protected readonly name: string;
+  /** @internal */
+  protected readonly waiters: Waiters = new Waiters();
+  /** @internal */
+  protected readonly initial: InitialPopulation;
+  #closed = false;
+
+  /** @internal */
+  protected constructor(keyFunction: (object: T) => string, name: string) {
+    requireFunction('options.keyFunction', keyFunction);
+    this.keyFunction = keyFunction;
+    this.name = name;
+    this.initial = new InitialPopulation(name);
+  }
+
+  abstract len(): number;
+
+  /** See {@link Queue.hasSynced}. */
+  hasSynced(): boolean {
+    return this.initial.synced;
+  }
+
+  /** See {@link Queue.hasSyncedChecker}. */
+  hasSyncedChecker(): DoneChecker {
+    return this.initial.checker;
+  }
+
+  /**
+   * The key of an object, of a tombstone, or of the newest of several deltas.
+   *
+   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for
+   *   one that has no object
+   */
+  keyOf(of: T | DeletedFinalStateUnknown<T> | Deltas<T>): string {
+    if (of instanceof DeletedFinalStateUnknown) return of.key;
+    if (!isDeltas(of)) return this.keyFunction(of);
+    const newest = of.at(-1);
+    if (newest === undefined) throw invalid('of', 'at least one delta', of);
+    return keyOfDelta(newest, this.keyFunction);
+  }
+
+  /** See {@link Queue.close}. */
+  close(): void {
+    this.#closed = true;
+    this.waiters.wakeAll();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * @internal Whether there is a delta to pop. Call it again after each wait, because another
+   *   consumer may have taken the delta.
+   *
+   * @throws CapstanError ABORTED, FIFO_CLOSED
+   */
+  protected isReady(signal: AbortSignal | undefined): boolean {
+    if (signal?.aborted) throw aborted(`waiting for ${this.name}`, signal.reason);
+    if (this.len() > 0) return true;
+    if (this.#closed)
+      throw new CapstanError('FIFO_CLOSED', `${this.name} has been closed and is empty`);
+    return false;
+  }
+}
+
+/** The known object of a listed key; a missing one is reported, and gives undefined. */
 export function lookUp<T>(known: KeyListerGetter<T>, key: string, name: string): T | undefined {
   try {
     const object = known.getByKey(key);
@@ -204,26 +278,8 @@ export function requireKnownObjects(known: unknown): void {
 }
 
 /**
- * Whether there is something to pop; to be asked again after each wait, as another consumer may
- * have been faster.
- *
- * @throws CapstanError ABORTED, FIFO_CLOSED
- */
-export function ready(
-  queue: { len(): number; isClosed(): boolean },
-  name: string,
-  signal: AbortSignal | undefined,
-): boolean {
-  if (signal?.aborted) throw aborted(`waiting for ${name}`, signal.reason);
-  if (queue.len() > 0) return true;
-  if (queue.isClosed())
-    throw new CapstanError('FIFO_CLOSED', `${name} has been closed and is empty`);
-  return false;
-}
-
-/**
- * Processes what was popped, and says afterwards whether that went well. What is not async is over
- * when this returns.
+ * Calls `process` with popped deltas, and then `over` with whether it succeeded. Synchronous
+ * processing is finished when this returns.
  */
 export async function finish<T>(
   deltas: Deltas<T>,
@@ -240,23 +296,6 @@ export async function finish<T>(
     over(done);
   }
   return deltas;
-}
-
-/**
- * The key of an object, of a tombstone, or of the newest of several deltas.
- *
- * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for one
- *   that has no object
- */
-export function keyOf<T extends object>(
-  of: T | DeletedFinalStateUnknown<T> | Deltas<T>,
-  keyFunction: (object: T) => string,
-): string {
-  if (of instanceof DeletedFinalStateUnknown) return of.key;
-  if (!isDeltas(of)) return keyFunction(of);
-  const newest = of.at(-1);
-  if (newest === undefined) throw invalid('of', 'at least one delta', of);
-  return keyOfDelta(newest, keyFunction);
 }
 
 export function keyOfDelta<T extends object>(
