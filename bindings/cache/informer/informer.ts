@@ -99,7 +99,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     onCompared: (old, object, changes) =>
       this.#tellUpdate(old, object, new LazyChange(old, object, changes)),
     onDelete: (object) => {
-      this.#unseen.gone(object);
+      this.#unseen.deleted(object);
       this.#processor.distribute({ type: 'delete', object }, false);
     },
   };
@@ -149,7 +149,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       expected,
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
       describe: this.#describe,
-      onGone: (tombstone) => this.#distributor.onDelete(tombstone),
+      onDeleted: (tombstone) => this.#distributor.onDelete(tombstone),
     });
     const newQueue = (onDelta: () => void): Queue<T> =>
       fifoOf(options) === 'real'
@@ -443,7 +443,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       watchErrorHandler: this.#watchErrorHandler,
       resyncPeriod: () => this.#resync.checkPeriod(),
       shouldResync: () => {
-        this.#indexer.askAgain(true);
+        this.#indexer.retryIndexing(true);
         return this.#processor.shouldResync(this.#clock.now());
       },
     });
@@ -494,7 +494,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #tellWaiting(): void {
-    if (this.#indexer.notIndexed() > 0) this.#indexer.askAgain();
+    if (this.#indexer.notIndexed() > 0) this.#indexer.retryIndexing();
     this.#changed?.resolve();
     this.#changed = undefined;
   }

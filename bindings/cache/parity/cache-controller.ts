@@ -284,7 +284,7 @@ export function newInformer<T extends object, I extends string = never, X extend
       try {
         process(told, store, deltas, isInInitialList);
       } finally {
-        store.askAgain(deltas[0]?.type === 'SyncAll');
+        store.retryIndexing(deltas[0]?.type === 'SyncAll');
         if (fifo.len() === 0) store.settle();
       }
     };

@@ -1,8 +1,8 @@
 /**
- * The store of an informer. An index function that throws must not cost the informer an object, so
- * it is reported, and the object has no value in that index until the function is asked again, with
- * the object's next change or by `askAgain`. (client-go panics.) One that fails for all objects is
- * not reported for each.
+ * The store of an informer. If an index function throws, the object is stored all the same: the
+ * error is reported, and the object has no value in that index until the function is called again,
+ * with the next change of the object or by `retryIndexing`. (client-go panics.) If it fails for all
+ * objects, it is not reported for each.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { handleError, Seldom } from '../../base/handle-error.ts';
@@ -12,12 +12,12 @@ import type { IndexSpec } from '../rest/resource.ts';
 import { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
 import { Indexer } from './store.ts';
 
-/** How long functions that fail are left alone: doubled by each time that they fail again. */
+/** Time until failed functions are called again; it doubles with each further failure. */
 const FIRST_MS = 1000;
 const LONGEST_MS = 60_000;
-/** Of so many objects at once they are asked again: a cache may have a hundred thousand. */
+/** The most objects of one retry: a cache may have a hundred thousand. */
 const AT_ONCE = 1000;
-/** After how long of the next ones. */
+/** Time until the next objects are retried after a success. */
 const BETWEEN_MS = 100;
 
 export class CacheIndexer<T extends object, I extends string> extends Indexer<T, I | 'namespace'> {
@@ -27,8 +27,8 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
   #notBefore = 0;
 
   /**
-   * @param indexers beside the index `namespace`, which they may replace
-   * @param expected the objects that may be kept as bytes
+   * @param indexers added to the index `namespace`, which they may replace
+   * @param expected the kind of the objects
    */
   constructor(
     indexers: Record<I, IndexSpec<T>>,
@@ -41,12 +41,12 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
     this.#seldom = new Seldom(clock);
   }
 
-  /** How many objects are missing in an index, as its function threw for them. */
+  /** The number of objects that are missing in an index because its function threw. */
   notIndexed(): number {
     return this.unindexed.size;
   }
 
-  /** Whether the program has given an index function: paths cannot fail. */
+  /** Whether there is an index function of the user; paths cannot fail. */
   hasIndexFunctions(): boolean {
     return Object.values(this.getIndexers()).some(
       (spec) => typeof spec === 'function' && spec !== metaNamespaceIndexFunc,
@@ -54,11 +54,11 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
   }
 
   /**
-   * Asks index functions that have thrown again, if they have not been asked for a while.
+   * Calls index functions that have thrown again, unless the last attempt was too recent.
    *
-   * @param now whatever the time is
+   * @param now however recent the last attempt was
    */
-  askAgain(now = false): void {
+  retryIndexing(now = false): void {
     if (this.unindexed.size === 0) return;
     const at = this.#clock.now();
     if (at < this.#notBefore && !now) return;
@@ -67,7 +67,7 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
     for (const key of keys) {
       this.unindexed.delete(key);
       try {
-        this.indexAgain(key);
+        this.reindex(key);
       } catch (error) {
         this.unindexed.add(key);
         handleError(error, `the indices of ${key}`);

@@ -1,8 +1,8 @@
 /**
- * The objects of a store by slot: as they were given, or as bytes in the core.
+ * The objects of a store by slot: JavaScript objects, or stored objects (bytes in the core).
  *
  * Invariants: a slot in use has an object or a stored object, never both; a slot below `end` that
- * has neither is free. A key has a slot or stands in `spare`, never both.
+ * has neither is free. A key has a slot or is in `spare`, never both.
  */
 
 import { hasCode } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import type { StoredObject } from '../bytes/stored-object.ts';
 import type { StoredObjects } from '../bytes/stored-objects.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 
-/** What a column held, to be put back. */
+/** The content of a column, to be restored. */
 export interface Held<T> {
   readonly objects: readonly (readonly [string, T])[];
   readonly storedObjects: readonly number[];
@@ -25,11 +25,11 @@ export class Column<T extends object> {
   readonly #keyOf: (object: T) => string;
   readonly storedObjects: StoredObjects | undefined;
   readonly objects: (T | undefined)[] = [];
-  /** Of the slots with an object; those of stored objects are in the core alone. */
+  /** Keys of the slots with an object; keys of stored objects are in the core only. */
   readonly keys: (string | undefined)[] = [];
   /**
-   * Objects for which the end of memory left no slot, by key: no index knows them. Only after a
-   * list that failed, until the next.
+   * Objects by key that got no slot because memory ran out; they are in no index. Only after a
+   * failed list, until the next one.
    */
   readonly spare = new Map<string, T>();
   end = 0;
@@ -48,8 +48,8 @@ export class Column<T extends object> {
   }
 
   /**
-   * The stored object behind an object that a decoder of this store made, as long as its bytes are
-   * in the core.
+   * The stored object of an object that a decoder of this store made, while its bytes are in the
+   * core.
    */
   storedObjectOf(object: T): StoredObject | undefined {
     if (this.storedObjects === undefined) return undefined;
@@ -70,7 +70,7 @@ export class Column<T extends object> {
     return stored === undefined ? undefined : (this.storedObjects.objectOf(stored) as T);
   }
 
-  /** As `at`, for an object that is about to be replaced or removed. */
+  /** As `at`, for an object that will be replaced or removed. */
   last(slot: number): T | undefined {
     const object = this.objects[slot];
     if (object !== undefined || this.storedObjects === undefined || slot < 0) return object;
@@ -83,15 +83,15 @@ export class Column<T extends object> {
   }
 
   /**
-   * Those below `end` that are in use. Asks the core also where it has none of the objects: after a
-   * trap nothing may be answered.
+   * The slots in use. Calls the core even if it has none of the objects, because after a trap every
+   * call must throw.
    */
   *slots(): Generator<number> {
     this.#core.exports.memoryPages();
     for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
   }
 
-  /** Of slots; without the spare ones. */
+  /** Slots and objects, without the spare ones. */
   *entries(): Generator<readonly [number, T]> {
     for (const slot of this.slots()) yield [slot, this.at(slot) as T];
   }
@@ -108,7 +108,7 @@ export class Column<T extends object> {
     return keys;
   }
 
-  /** What stands without a slot under an object's key. */
+  /** The spare object of an object's key. */
   spareOf(object: T): T | undefined {
     return this.spare.size === 0 ? undefined : this.spare.get(this.#keyOf(object));
   }
@@ -123,7 +123,7 @@ export class Column<T extends object> {
     if (this.storedObjects === undefined) {
       for (let i = 0; i < slots.length; i++) all.push(this.objects[slots[i] as number] as T);
     } else {
-      // a copy: each object is a call into the core
+      // a copy, because each object is a call into the core, which may overwrite `slots`
       for (const slot of slots.slice()) all.push(this.at(slot) as T);
     }
     return all;
@@ -132,15 +132,15 @@ export class Column<T extends object> {
   putObject(slot: number, key: string, object: T): void {
     if (this.objects[slot] === undefined) this.storedObjects?.remove(slot);
     this.objects[slot] = object;
-    // else the one that is there has been flattened and lives long by now
+    // otherwise keep the old string, which is flattened and in the old generation
     if (this.keys[slot] === undefined) this.keys[slot] = key;
     this.spare.delete(key);
     if (slot >= this.end) this.end = slot + 1;
   }
 
   /**
-   * @param changes against the stored object that is there
-   * @param noListeners nobody gets the object that was decoded for it
+   * @param changes compared with the stored object of the slot
+   * @param noListeners no handler gets the decoded object
    */
   putStored(slot: number, stored: StoredObject, changes: number, noListeners: boolean): void {
     this.storedObjects?.put(slot, stored, changes, noListeners);
@@ -158,7 +158,10 @@ export class Column<T extends object> {
     this.keys[slot] = undefined;
   }
 
-  /** What each of a list's objects replaces, and what none of them does. */
+  /**
+   * The object that each object of a list replaces, and tombstones of those that are not in the
+   * list.
+   */
   compare(
     objects: readonly T[],
     slotOf: (object: T) => number,
@@ -174,21 +177,21 @@ export class Column<T extends object> {
       }
       kept[slot] = true;
       const stored = this.storedObjectOf(object);
-      // A list keeps nothing twice: what did not change is the stored object.
+      // An unchanged object of a list is the stored object itself.
       const same = stored !== undefined && this.storedObjects?.at(slot) === stored;
       return same ? object : this.last(slot);
     });
-    const gone: DeletedFinalStateUnknown<T>[] = [];
+    const missing: DeletedFinalStateUnknown<T>[] = [];
     for (const slot of this.slots()) {
       if (kept[slot] === undefined)
-        gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
+        missing.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
     }
     for (const [key, object] of this.spare)
-      if (spare.has(object)) gone.push(new DeletedFinalStateUnknown(key, object));
-    return { replaced, gone };
+      if (spare.has(object)) missing.push(new DeletedFinalStateUnknown(key, object));
+    return { replaced, gone: missing };
   }
 
-  /** All that is in the column, and stays readable until `letGo`. */
+  /** All objects of the column; they stay readable until `release`. */
   hold(): Held<T> {
     const objects = [...this.spare];
     this.objects.forEach((object, slot) => {
@@ -197,16 +200,16 @@ export class Column<T extends object> {
     return { objects, storedObjects: this.storedObjects?.hold(this.end) ?? [] };
   }
 
-  letGo(held: Held<T>): void {
+  release(held: Held<T>): void {
     this.storedObjects?.letGo(held.storedObjects);
   }
 
   /**
-   * Puts back what was held, into a store that has been emptied. It had room; but what came since
-   * may have cut blocks that its index entries need, and halves are not merged again
-   * (assembly/memory.ts): an object that finds none is spare.
+   * Restores the held objects into a store that has been emptied. They fit before, but the objects
+   * that came since may have split the blocks that their index entries need, and halves are not
+   * merged again (assembly/memory.ts): an object that finds no block becomes spare.
    *
-   * @param put throws OUT_OF_MEMORY; a stored object's object comes without its key
+   * @param put may throw OUT_OF_MEMORY; called without a key for a stored object
    */
   restore(held: Held<T>, put: (object: T, key?: string) => void): void {
     const putBack = (object: T, key?: string): void => {

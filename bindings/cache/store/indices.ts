@@ -1,6 +1,6 @@
 /**
- * The indices of a store: what an object is listed under, by index. The values of an object are
- * computed before anything is touched; a change that finds no memory leaves every index as it was.
+ * The indices of a store: for each index, the slots by index value. The values of an object are
+ * computed before any index changes; a change that finds no memory leaves all indices as they were.
  */
 
 import { CapstanError, invalid, show } from '../../base/errors.ts';
@@ -16,23 +16,23 @@ import type { KubeObject } from '../rest/keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
 import type { Column } from './column.ts';
 
-/** The values of an object under an index. One, as nearly all have, stands without an array. */
+/** The values of an object in one index. A single value, the usual case, needs no array. */
 export type Values = string | readonly string[];
 
-/** Room for the pairs and the sets of an object with a hundred values. */
+/** Enough for the index entries of an object with a hundred values. */
 const SPARE_BYTES = 8192;
 
-/** In place of values: the core reads them out of the bytes of the stored object. */
-const fromBytes = Symbol('values of a version');
+/** Stands for values that the core reads from the bytes of the stored object. */
+const fromBytes = Symbol('values in the bytes');
 
 /**
- * The name of the index that every informer has: objects by namespace, "" for those without one.
+ * The name of the index that every informer has: objects by namespace, "" for cluster-scoped ones.
+ * client-go: NamespaceIndex.
  */
 export const namespaceIndex = 'namespace';
 
 /**
- * An index over labels, by `name=value`, as selectors write them. Its values are read out of the
- * bytes.
+ * An index over labels, by `name=value`. Its values are read from the bytes of objects.
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byLabel'>(undefined, { byLabel: labelIndex });
@@ -41,7 +41,8 @@ export const namespaceIndex = 'namespace';
 export const labelIndex = 'metadata.labels';
 
 /**
- * An index over owners, by the uid in each owner reference. Its values are read out of the bytes.
+ * An index over owners, by the uid in each owner reference. Its values are read from the bytes of
+ * objects.
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byOwner'>(undefined, { byOwner: ownerIndex });
@@ -58,9 +59,9 @@ export interface Index<T> {
   readonly spec: IndexSpec<T>;
   readonly valuesOf: (object: T) => Values;
   readonly map: IndexMap;
-  /** In the core's memory; 0: the values are read from decoded objects. */
+  /** The path, in the core's memory; 0: the values are computed from decoded objects. */
   readonly path: number;
-  /** Bits of changes without which the values stay what they are. */
+  /** The bits of changes (bytes/change.ts) that can change the values. */
   readonly dependsOn: number;
 }
 
@@ -68,23 +69,22 @@ export class Indices<T extends object> {
   readonly #core: CacheCore;
   readonly #inWasm: boolean;
   /**
-   * A block of the core's that is free for those who have to undo a change when the memory has
-   * ended; 0: there is none.
+   * A reserved block of the core, for undoing a change when memory has run out; 0: there is none.
    */
   #spare = 0;
-  readonly #failed: (name: string, error: unknown, object: T) => readonly string[];
+  readonly #onFailure: (name: string, error: unknown, object: T) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
   /** In the order in which they were added. */
   readonly each: Index<T>[] = [];
-  /** Some index function is called with every object, and may keep it. */
+  /** An index function is called with every object, and may keep a reference. */
   showObjects = false;
   /**
-   * The bits of changes that leave no index as it is; ANY: there is an index that any change may
-   * touch, also one without a bit.
+   * The bits of changes that can change an index; ANY: there is an index that any change may
+   * affect, even one without a bit.
    */
   dependsOn = 0;
 
-  /** @param failed gives the values in place of an index function that threw, or throws */
+  /** @param failed called if an index function throws: returns the values instead, or throws */
   constructor(
     core: CacheCore,
     inWasm: boolean,
@@ -92,7 +92,7 @@ export class Indices<T extends object> {
   ) {
     this.#core = core;
     this.#inWasm = inWasm;
-    this.#failed = failed;
+    this.#onFailure = failed;
   }
 
   /** In the order of `each`. */
@@ -103,17 +103,17 @@ export class Indices<T extends object> {
   }
 
   /**
-   * The same for an object whose stored object has its bytes in the core: what a path says is left
-   * to `set`, and where that part of the object did not change, nothing is to be done.
+   * The same for a stored object: `fromBytes` for a path, whose values `set` reads from the bytes;
+   * `undefined` if the change cannot affect the index.
    *
-   * @param changes against the stored object that is there (assembly/changes.ts); all bits where
+   * @param changes compared with the stored object of the slot (assembly/changes.ts); all bits if
    *   there is none
    */
   valuesOfStored(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
     const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
-      // The bits know of metadata, spec and status alone: no bit at all is no proof that nothing
-      // else changed.
+      // There are bits for metadata, spec and status only: without a bit, something else may have
+      // changed.
       if (index.dependsOn !== ANY && (changes & index.dependsOn) === 0) all.push(undefined);
       else all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
@@ -121,12 +121,12 @@ export class Indices<T extends object> {
   }
 
   /**
-   * Lists a slot under these values; `undefined` leaves an index as it is.
+   * Sets the values of a slot; `undefined` leaves an index as it is.
    *
-   * @param before the slot's values so far, asked for only when the memory ended at an index: those
-   *   before it get back what they had. What they gave up for it may be part of a larger table by
-   *   then, so the spare block is there for them
-   * @param stored whose bytes have the values that are in none of the lists
+   * @param before the previous values of the slot, computed only if memory runs out at an index:
+   *   those before it are restored. The memory that they freed may be part of a larger table by
+   *   then, so the spare block is freed for them
+   * @param stored the stored object that has the values for `fromBytes`
    */
   set(
     slot: number,
@@ -157,14 +157,14 @@ export class Indices<T extends object> {
     } catch (error) {
       if (done === 0) throw error;
       const old = before();
-      this.#giveSpare();
-      // The last one first: what an index gave back, those after it may have taken.
+      this.#freeSpare();
+      // In reverse order, because later indices may have taken memory that earlier ones freed.
       for (let i = done - 1; i >= 0; i--) setValues((each[i] as Index<T>).map, slot, old[i] ?? []);
       throw error;
     }
   }
 
-  #giveSpare(): void {
+  #freeSpare(): void {
     if (this.#spare !== 0) this.#core.exports.pathFree(this.#spare, SPARE_BYTES);
     this.#spare = 0;
   }
@@ -173,7 +173,7 @@ export class Indices<T extends object> {
     for (const { map } of this.each) map.clear(slot);
   }
 
-  /** Adds indices over the objects that are there; all of them or, where it throws, none. */
+  /** Adds indices over the stored objects: all of them or, if it throws, none. */
   add(more: Record<string, IndexSpec<T>>, column: Column<T>): void {
     const specs = Object.entries(more);
     for (const [name, spec] of specs) {
@@ -181,13 +181,13 @@ export class Indices<T extends object> {
       if (this.#byName.has(name))
         throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
     }
-    const made: (PathBlock | IndexMap)[] = [];
+    const created: (PathBlock | IndexMap)[] = [];
     try {
       const added = specs.map(([name, spec]) => {
         const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
         const { storedObjects } = column;
         const block = storedObjects === undefined ? undefined : this.#pathOf(spec);
-        if (block !== undefined) made.push(block);
+        if (block !== undefined) created.push(block);
         const path = block?.handle ?? 0;
         const values: [number, Values | typeof fromBytes][] = [];
         for (const slot of column.slots()) {
@@ -198,8 +198,8 @@ export class Indices<T extends object> {
       });
       const filled = added.map(({ name, spec, valuesOf, path, values }) => {
         const map = new IndexMap(this.#core, this.#inWasm);
-        made.push(map);
-        const index: Index<T> = { spec, valuesOf, map, path, dependsOn: partOf(spec) };
+        created.push(map);
+        const index: Index<T> = { spec, valuesOf, map, path, dependsOn: changeBitsOf(spec) };
         for (const [slot, of] of values) {
           if (of !== fromBytes) setValues(map, slot, of);
           else {
@@ -222,7 +222,7 @@ export class Indices<T extends object> {
         this.dependsOn |= index.dependsOn;
       }
     } catch (error) {
-      for (const each of made) each.dispose(this.#core);
+      for (const each of created) each.dispose(this.#core);
       throw error;
     }
   }
@@ -246,13 +246,16 @@ export class Indices<T extends object> {
     return Object.fromEntries([...this.#byName].map(([name, { spec }]) => [name, spec]));
   }
 
-  /** The path that an index function follows, in the core's memory. */
+  /**
+   * Puts the path of an index into the core's memory; `undefined` if the index has none that the
+   * bytes can answer.
+   */
   #pathOf(spec: IndexSpec<T>): PathBlock | undefined {
     if (spec === metaNamespaceIndexFunc)
       return new PathBlock(this.#core, ['metadata', 'namespace']);
     if (typeof spec !== 'string') return undefined;
     const names = parsePath(spec);
-    // of these the bytes need not say what the object shows
+    // the object may show another kind or apiVersion than its bytes
     return names[0] === 'kind' || names[0] === 'apiVersion'
       ? undefined
       : new PathBlock(this.#core, names);
@@ -270,17 +273,17 @@ export class Indices<T extends object> {
         }
         throw invalid(`indexers.${name}`, 'a function that returns an array of strings', values);
       } catch (error) {
-        return this.#failed(name, error, object);
+        return this.#onFailure(name, error, object);
       }
     };
   }
 }
 
 /**
- * The bits of the part that an index looks at, where it names one: `spec`, `status`, or what
- * `metadata` means in a change.
+ * The bits of changes that can affect an index, by the part that its path begins with: `spec`,
+ * `status` or `metadata`.
  */
-function partOf(spec: unknown): number {
+function changeBitsOf(spec: unknown): number {
   if (spec === metaNamespaceIndexFunc) return CHANGED_METADATA;
   if (typeof spec !== 'string') return ANY;
   const [part, name] = parsePath(spec);

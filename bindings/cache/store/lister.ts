@@ -1,6 +1,6 @@
 /**
- * Reading a cache by namespace, name and labels. What is handed out is what is cached: read-only.
- * client-go: tools/cache/listers.go, and the listers that are generated over it.
+ * Listers: reads of a cache by namespace, name and labels. They return the cached objects, which
+ * are read-only. client-go: tools/cache/listers.go, and the generated listers.
  */
 
 import { namesOf, requireNames } from '../../base/names.ts';
@@ -9,17 +9,17 @@ import type { KubeObject } from '../rest/keys.ts';
 import { namespaceIndex } from './indices.ts';
 import type { Indexer } from './store.ts';
 
-/** Which objects a lister gives. */
+/** Options of {@link Lister.list}. */
 export interface ListerOptions {
-  /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */
+  /** `app=web,tier in (front,back)`, or a selector object. Default: everything. */
   labelSelector?: string | LabelSelector | undefined;
 }
 
 const NAMES = namesOf<ListerOptions>()({ labelSelector: 1 });
 
 /**
- * Reads one cache. Of objects without a namespace `get` takes the name; of the others use
- * `namespace(…)`, or `get` with `namespace/name`.
+ * Reads one cache. For a cluster-scoped resource, `get` takes the name; for a namespaced one, use
+ * `namespace(…)`, or `get` with `namespace/name`. client-go: GenericLister.
  *
  * @example
  * const lister = pods.lister();
@@ -34,7 +34,7 @@ export class Lister<T extends object> {
   }
 
   /**
-   * The objects that the selector matches, in no order that means anything.
+   * The objects that the selector matches, in no particular order.
    *
    * @throws CapstanError INVALID_ARGUMENT for a malformed selector
    */
@@ -42,18 +42,21 @@ export class Lister<T extends object> {
     return select(this.#indexer.list(), options);
   }
 
-  /** The object under a key, or `undefined`. */
+  /** The object of a key (`namespace/name` or `name`), or `undefined`. */
   get(key: string): T | undefined {
     return this.#indexer.getByKey(key);
   }
 
-  /** One namespace; "" is all of them, for `list`. */
+  /** A lister of one namespace; with "", `list` gives all namespaces. */
   namespace(namespace: string): NamespaceLister<T> {
     return new NamespaceLister(this.#indexer, namespace);
   }
 }
 
-/** Reads the objects of one namespace: see {@link Lister.namespace}. */
+/**
+ * Reads the objects of one namespace: see {@link Lister.namespace}. client-go:
+ * GenericNamespaceLister.
+ */
 export class NamespaceLister<T extends object> {
   readonly #indexer: Indexer<T, string>;
   readonly #namespace: string;

@@ -1,8 +1,7 @@
 /**
- * Finds out who changed an object of a cache: keeps a copy of each for two minutes and compares
- * once a second. It costs a copy of everything and is meant for tests and for the search of a bug.
- * client-go: tools/cache/mutation_detector.go, which ends the process; here the object is reported,
- * once.
+ * Reports changes of cached objects: keeps a copy of each object for two minutes and compares once
+ * a second. It costs a copy of every object and is meant for tests and debugging. client-go:
+ * tools/cache/mutation_detector.go, which ends the process; here the object is reported, once.
  */
 
 import { Backlog } from '../../base/backlog.ts';
@@ -33,7 +32,7 @@ export class MutationDetector {
     this.#describe = describe;
   }
 
-  /** Watches an object from now on. */
+  /** Begins to watch an object. */
   add(object: object): void {
     this.#watched.push({ object, copy: deepCopy(object), until: this.#clock.now() + KEEP_MS });
     this.#checkLater();
@@ -44,7 +43,7 @@ export class MutationDetector {
     this.#checkLater();
   }
 
-  /** Checks once more and forgets everything. */
+  /** Checks once more and drops all objects. */
   stop(): void {
     this.check();
     this.#running = false;
@@ -53,7 +52,7 @@ export class MutationDetector {
     this.#timer = undefined;
   }
 
-  /** Reports what was changed since the last check. */
+  /** Reports the objects that were changed since the last check. */
   check(): void {
     for (const [place, { object, copy }] of this.#watched.entries()) {
       const difference = firstDifference(copy, object);
@@ -69,7 +68,7 @@ export class MutationDetector {
     }
   }
 
-  /** No timer where there is nothing to compare. */
+  /** Sets the timer, unless there is nothing to compare. */
   #checkLater(): void {
     if (!this.#running || this.#timer !== undefined || this.#watched.length === 0) return;
     this.#timer = this.#clock.setTimer(() => {
@@ -98,8 +97,8 @@ function nameOf(copy: unknown): string {
 type Members = Record<string, unknown>;
 
 /**
- * Plain objects and arrays are looked into; whatever else a transform may have put there counts by
- * its identity.
+ * Whether a value is compared by its members: plain objects and arrays. Anything else, which a
+ * transform may have added, is compared by identity.
  */
 function isContainer(value: unknown): value is Members {
   if (typeof value !== 'object' || value === null) return false;
@@ -108,7 +107,7 @@ function isContainer(value: unknown): value is Members {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Of any depth, and of values that are there twice or contain themselves. */
+/** Copies values of any depth, also with shared values and cycles. */
 function deepCopy(value: object): unknown {
   const copies = new Map<object, Members>();
   const open: Members[] = [];
@@ -142,8 +141,7 @@ interface Path {
 }
 
 /**
- * Where and how two values differ first, in the order of their members; `undefined` where they are
- * alike.
+ * The first difference of two values, in the order of their members; `undefined` if there is none.
  */
 function firstDifference(was: unknown, is: unknown): string | undefined {
   const seen = new Set<object>();
@@ -166,7 +164,7 @@ function firstDifference(was: unknown, is: unknown): string | undefined {
       if (!Object.hasOwn(next.was, name))
         return `${text({ parent: path, name, inArray })} was added`;
     }
-    // The stack turns them round.
+    // The stack reverses the order.
     for (const name of names.reverse()) {
       const member = { parent: path, name, inArray };
       if (!Object.hasOwn(next.is, name)) return `${text(member)} was removed`;

@@ -1,45 +1,45 @@
 /**
- * The smallest thing that holds objects by key, and several changes of it at once. client-go:
- * tools/cache/store.go Store, TransactionStore.
+ * The interfaces `Store` (objects by key) and `TransactionStore` (several changes at once).
+ * client-go: tools/cache/store.go.
  */
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError } from '../../base/errors.ts';
 import type { DeletedFinalStateUnknown } from '../rest/keys.ts';
 
-/** What reflectors and queues fill and everybody reads. `Indexer` is one, with indices. */
+/** Objects by key. `Indexer` is a store with indices. client-go: Store. */
 export interface Store<T> {
-  /** Stores an object under its key, whether or not the key is there. */
+  /** Stores an object under its key; replaces an object that is there. */
   add(object: T): void;
   /** The same as `add`. */
   update(object: T): void;
-  /** Removes the object's key; one that is not there: no effect on the content. */
+  /** Removes the object of this key, if there is one. */
   delete(object: T | DeletedFinalStateUnknown<T>): void;
-  /** Makes the list the whole content. Of objects with one key the last wins. */
+  /** Replaces all objects. Of objects with one key the last wins. */
   replace(list: readonly T[], resourceVersion: string): void;
   /** The stored object with this object's key. */
   get(object: T): T | undefined;
   getByKey(key: string): T | undefined;
-  /** In no order that means anything. */
+  /** In no particular order. */
   list(): T[];
-  /** In no order that means anything. */
+  /** In no particular order. */
   listKeys(): string[];
-  /** The server's version is this one; no object changed. */
+  /** Sets the resourceVersion; no object changed. */
   bookmark(resourceVersion: string): void;
-  /** The resource version that the last change or bookmark brought. */
+  /** The resourceVersion of the last change or bookmark. */
   lastStoreSyncResourceVersion(): string;
-  /** Sends the content again to the queue behind the store; a plain store has none. */
+  /** Queues all objects again, if the store is a FIFO; a plain store does nothing. */
   resync(): void;
 }
 
-/** One change of a transaction. */
+/** One change of a transaction. client-go: Transaction. */
 export type Transaction<T> =
   | { readonly type: 'Add' | 'Update'; readonly object: T }
   | { readonly type: 'Delete'; readonly object: T | DeletedFinalStateUnknown<T> };
 
-/** A store that takes several changes at once. */
+/** A store that makes several changes at once. client-go: TransactionStore. */
 export interface TransactionStore<T> {
   /**
-   * Makes the changes in their order, those that fail left out; nobody sees the store in between.
+   * Makes the changes in order and leaves out those that fail; no reader sees the store in between.
    *
    * @throws TransactionError when some failed
    */
@@ -47,14 +47,14 @@ export interface TransactionStore<T> {
 }
 
 /**
- * Some changes of a transaction failed; the others were made. `code` is TRANSACTION, `cause` the
- * first error.
+ * Some changes of a transaction failed; the others were made. Code `TRANSACTION`; `cause` is the
+ * first error. client-go: TransactionError.
  */
 export class TransactionError extends CapstanError {
-  /** Which changes were made, as positions among all. */
+  /** The indices of the changes that were made. */
   readonly successfulIndices: readonly number[];
   readonly totalTransactions: number;
-  /** One for each change that failed, in their order. */
+  /** One error for each failed change, in order. */
   readonly errors: readonly unknown[];
 
   constructor(
@@ -78,7 +78,7 @@ export class TransactionError extends CapstanError {
 }
 
 /**
- * Makes each change, going on after one that fails.
+ * Makes each change, also after one that fails.
  *
  * @throws TransactionError
  */
@@ -96,7 +96,7 @@ export function applyEach<C>(changes: readonly C[], apply: (change: C) => void):
   if (errors.length > 0) throw new TransactionError(successful, changes.length, errors);
 }
 
-/** The changes through the three methods that a store has anyway. */
+/** Makes the changes by `add`, `update` and `delete`. */
 export function applyTransaction<T>(
   store: Pick<Store<T>, 'add' | 'update' | 'delete'>,
   changes: readonly Transaction<T>[],

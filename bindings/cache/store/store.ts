@@ -1,11 +1,11 @@
 /**
- * The indexed store: objects by key, and keys by index value. A change is computed whole (key,
- * index values) before anything is touched, so that a key or index function that throws leaves the
- * store as it was. client-go: tools/cache/index.go, tools/cache/thread_safe_store.go.
+ * Indexer, the indexed store: objects by key, and keys by index value. Key and index values are
+ * computed before anything changes, so that a key or index function that throws leaves the store as
+ * it was. client-go: tools/cache/index.go, tools/cache/thread_safe_store.go.
  *
- * Keys, index values and the sets of slots under them live in the core, in an instance of the
- * store's own that goes when the store goes. The objects themselves stand in an array by slot, or,
- * those that a decoder of this store has left as bytes, in the core too.
+ * Keys, index values and their sets of slots are in the core; each store has its own instance,
+ * which is collected with the store. Objects are in an array by slot or, if a decoder of this store
+ * kept them as bytes, in the core.
  */
 
 import { invalid, requireString } from '../../base/errors.ts';
@@ -30,11 +30,13 @@ import { Indices, type Values } from './indices.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
 
 /**
- * A store with indices, filled by an informer or by hand. What it hands out is what it was given:
- * read-only by agreement, and each list a new array.
+ * A store with indices, filled by an informer or by the program. It returns the objects that were
+ * added, which are read-only by convention; each list is a new array. client-go:
+ * tools/cache/index.go Indexer.
  *
- * Key and index functions are called once per change. An index function may give a value twice or
- * none at all; one that throws is a programmer's error, which the caller of `add` gets.
+ * Key and index functions are called once for each change. An index function may return duplicates
+ * or no value; if it throws, so does `add`, and nothing has changed. (In the store of an informer
+ * it is reported instead.)
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byNode'>(undefined, { byNode: 'spec.nodeName' });
@@ -44,35 +46,32 @@ import { applyTransaction, type Transaction } from './store-types.ts';
 export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string;
   readonly #core = new CacheCore();
-  /** The exports while they can be trusted; the core replaces its own after a trap. */
+  /** The exports before any trap; after a trap the core replaces its own. */
   readonly #x = this.#core.exports;
   readonly #table: number;
   readonly #slots: TextTable;
   readonly #column: Column<T>;
-  /** The column's, at hand. */
+  /** The column's arrays, for faster access. */
   readonly #objects: readonly (T | undefined)[];
   readonly #keys: readonly (string | undefined)[];
   readonly #indices: Indices<T>;
-  /**
-   * The slot that getByKey found last, and whether it was the next of the one before: see there.
-   */
+  /** The slot that getByKey found last, and whether it followed the one before: see there. */
   #last = -1;
   #inOrder = false;
-  /** @internal What the last `exchange` changed, as bits (change.ts), where it compared bytes. */
+  /** @internal The changes of the last `exchange`, as bits (change.ts), if it compared bytes. */
   exchanged: number | undefined;
-  /** Text, or the object that brought it. */
+  /** The version, or the object that has it. */
   #resourceVersion: string | T = '';
   /**
-   * @internal The keys of objects for which an index function has thrown, where that is no error of
-   * the change's: in the order in which they were last asked.
+   * @internal The keys of objects for which an index function has thrown, in the order of the last
+   *   attempt, if that does not fail the change.
    */
   protected readonly unindexed: Set<string> = new Set();
 
   /**
    * @param keyFunc default {@link deletionHandlingMetaNamespaceKeyFunc}
    * @param indexers functions or paths by index name
-   * @param bytes for this package alone: what the objects are that a decoder of this store will
-   *   leave as bytes
+   * @param bytes internal: the kind of the objects that a decoder of this store keeps as bytes
    */
   constructor(
     keyFunc: (
@@ -100,12 +99,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.addIndexers(indexers ?? {});
   }
 
-  /** Stores an object under its key, whether or not the key is there. */
+  /** Stores an object under its key; replaces an object that is there. */
   add(object: T): void {
     const stored = this.#column.storedObjectOf(object);
     if (stored !== undefined) this.#meet(stored, object);
     else this.#putObject(toObject(object));
-    this.#newest(object);
+    this.#setVersionOf(object);
   }
 
   /** The same as `add`. */
@@ -114,8 +113,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * Removes the object's key; one that is not there: no effect on the content. An object brings the
-   * store's resource version with it, a tombstone does not.
+   * Removes the object of this key, if there is one. An object also sets the store's
+   * resourceVersion, a tombstone does not.
    */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
@@ -123,24 +122,24 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (stored !== undefined) stored.markHandedOut(); // the caller holds it
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
-      // A tombstone and a key bring no version, and the object that brought the store's may be the
-      // one that goes, with bytes that nobody else needs.
+      // A tombstone has no version, and the object that has the store's version may be the one that
+      // is removed.
       if (stored === undefined) this.#resourceVersion = this.lastStoreSyncResourceVersion();
       this.#removeSlot(slot);
     } else if (tombstone) this.#column.spare.delete(object.key);
     else this.#column.dropSpare(object);
-    if (!tombstone) this.#newest(object);
+    if (!tombstone) this.#setVersionOf(object);
   }
 
   /**
-   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing
-   * has changed, save that indices may not find some objects where the memory ended: until they are
-   * put again, or another list.
-   * @param noListeners for this package alone: nobody will see the objects
+   * Replaces all objects. Of objects with one key the last wins. On an error nothing has changed;
+   * but after OUT_OF_MEMORY some objects may be missing in indices until they are added again or
+   * the next list.
+   * @param noListeners internal: no handler gets the objects
    */
   replace(list: readonly T[], resourceVersion: string, noListeners = false): void {
     requireString('resourceVersion', resourceVersion);
-    const objects = Array.from(list); // read once: key and index functions are a user's
+    const objects = Array.from(list); // copied, because user functions are called below
     const keys: (string | undefined)[] = [];
     const values: (Values[] | undefined)[] = [];
     objects.forEach((object, i) => {
@@ -150,23 +149,23 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       this.unindexed.delete(key);
       values[i] = this.#indices.valuesOf(toObject(object));
     });
-    // the object that brought it may go, and the list fail after that
+    // the object that has it may be removed before the list fails
     this.#resourceVersion = this.lastStoreSyncResourceVersion();
-    const before = this.#column.hold();
+    const held = this.#column.hold();
     try {
-      this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
+      this.#keepOnly(objects, keys); // first, to make room for the new objects
       objects.forEach((object, i) => {
         const stored = this.#column.storedObjectOf(object);
         if (stored !== undefined) this.#meet(stored, object, noListeners);
-        // Without a key: its stored object has left the core since, as the list named it, then
-        // another of its key, and now it again.
+        // Here without a key: the stored object has left the core, because the list has it twice,
+        // with another object of its key between.
         else this.#putObject(toObject(object), keys[i], values[i]);
       });
     } catch (error) {
-      this.#restore(before);
+      this.#restore(held);
       throw error;
     } finally {
-      this.#column.letGo(before);
+      this.#column.release(held);
     }
     this.#column.spare.clear();
     this.#resourceVersion = resourceVersion;
@@ -178,9 +177,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   getByKey(key: string): T | undefined {
-    // Who goes through the keys in the order in which they came, as the first reconcile of
-    // everything does, is spared the hash (49 → 11 ns with 100 000 keys). Who does not is not asked
-    // twice: comparing with a wrong key costs 20 to 100 ns.
+    // Reads in the order in which keys were added, as in the first reconcile of all objects, need
+    // no hash (49 → 11 ns with 100 000 keys). The next key is compared only after such a read:
+    // comparing with a wrong key costs 20 to 100 ns.
     const next = this.#last + 1;
     let slot = next;
     if (
@@ -200,8 +199,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * @internal As `getByKey`. Of a name that an object of this store gave (nameOfStored) no key is
-   * made and hashed a second time.
+   * @internal As `getByKey`. For a name that came from an object of this store (nameOfStored), no
+   *   key is built and hashed.
    */
   getByName(key: {
     readonly namespace?: string | undefined;
@@ -215,12 +214,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return object;
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   list(): T[] {
     return this.#column.list();
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   listKeys(): string[] {
     return this.#column.listKeys();
   }
@@ -260,15 +259,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return keys.sort();
   }
 
-  /** All values of an index under which there is an object; [] for an index that does not exist. */
+  /** All values of an index that have an object; [] for an unknown index. */
   listIndexFuncValues(name: string): string[] {
     return this.#indices.find(name)?.map.values() ?? [];
   }
 
   /**
-   * Adds indices, also over objects that are stored already.
+   * Adds indices, also over stored objects.
    *
-   * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
+   * @throws CapstanError INDEX_EXISTS for a name that exists; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
     this.#indices.add(more, this.#column);
@@ -279,29 +278,29 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#indices.specs();
   }
 
-  /** The server's version is this one; no object changed. */
+  /** Sets the resourceVersion; no object changed. */
   bookmark(resourceVersion: string): void {
     requireString('resourceVersion', resourceVersion);
     this.#resourceVersion = resourceVersion;
   }
 
-  /** The resource version that the last change or bookmark brought. */
+  /** The resourceVersion of the last change or bookmark. */
   lastStoreSyncResourceVersion(): string {
     const stored = this.#resourceVersion;
     if (typeof stored === 'string') return stored;
     return resourceVersionOf(stored) ?? '';
   }
 
-  /** Nothing: a store has nobody to send its content to again. */
+  /** Does nothing: only a FIFO has a resync. */
   resync(): void {}
 
-  /** How many objects there are. */
+  /** The number of objects. */
   size(): number {
     return this.#core.exports.keysUsed(this.#table) + this.#column.spare.size;
   }
 
   /**
-   * @internal As `add`; gives the object that was there before. `noListeners`: nobody will see
+   * @internal As `add`; returns the object that was there before. `noListeners`: no handler gets
    *   either of them.
    */
   exchange(object: T, noListeners: boolean): T | undefined {
@@ -327,8 +326,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * What a replace by these objects would do, for who has to tell: the object that each of them
-   * replaces, and those that it would remove.
+   * What a replace by these objects would do: the object that each of them replaces, and tombstones
+   * of the removed ones.
    *
    * @internal
    */
@@ -339,7 +338,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#column.compare(objects, (object) => this.#slotOf(object));
   }
 
-  /** @internal The decoder whose objects this store keeps as bytes. Made for such a store only. */
+  /**
+   * @internal The decoder whose objects this store keeps as bytes. Only for a store that was made
+   *   with `bytes`.
+   */
   decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
     return new ByteDecoder<T>(
       this.#core,
@@ -349,18 +351,22 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     );
   }
 
-  /** @internal Objects that were decoded and not stored by now are no longer kept for it. */
+  /** @internal Frees staged objects that were not stored. */
   settle(): void {
     this.#column.storedObjects?.settle();
   }
 
-  /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
+  /**
+   * Bytes of the objects that are kept as bytes (`live`), and of the memory that holds them
+   * (`total`).
+   */
   bytes(): { live: number; total: number } {
     return this.#column.storedObjects?.bytes() ?? { live: 0, total: 0 };
   }
 
   /**
-   * @internal How many of the objects, or of this one of them, had room for their metadata alone.
+   * @internal How many objects have only their metadata (`whenFull: 'metadata'`); with `object`, 1
+   *   or 0 for this one.
    */
   metadataOnly(object?: T): number {
     return this.#column.storedObjects?.marked(object) ?? 0;
@@ -375,13 +381,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     applyTransaction(this, changes);
   }
 
-  /** What becomes of an index function's error. Here it goes to the caller of the change. */
+  /** Called if an index function throws. Here the change fails. */
   protected indexFailed(_index: string, error: unknown, _object: T): readonly string[] {
     throw error;
   }
 
-  /** @internal Asks the index functions of one object again; one that is not there: no effect. */
-  protected indexAgain(key: string): void {
+  /** @internal Calls the index functions of an object again, if it is stored. */
+  protected reindex(key: string): void {
     const slot = this.#find(key);
     if (slot < 0) return;
     const values = this.#indices.valuesOf(this.#column.at(slot) as T);
@@ -408,7 +414,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#putStored(stored, object, slot, storedObjects.changes, noListeners);
   }
 
-  /** @param known the slot, and the changes, that `meet` has found */
+  /** @param known the slot that `meet` found, or -1 */
   #putStored(
     stored: StoredObject,
     object: T,
@@ -438,9 +444,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return object === undefined ? [] : this.#indices.valuesOf(object);
   }
 
-  /**
-   * Removes what is not among these; `keys` has those of the objects that are no stored objects.
-   */
+  /** Removes all other objects; `keys` has the keys of the objects that are not stored objects. */
   #keepOnly(objects: readonly T[], keys: readonly (string | undefined)[]): void {
     const kept: true[] = [];
     objects.forEach((object, i) => {
@@ -451,10 +455,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     for (const slot of this.#column.slots()) if (kept[slot] === undefined) this.#removeSlot(slot);
   }
 
-  /** The memory ended in the middle of a list: all that came of it goes first. */
-  #restore(before: Held<T>): void {
+  /** Memory ran out in the middle of a list: removes its objects and restores the old ones. */
+  #restore(held: Held<T>): void {
     this.#keepOnly([], []);
-    this.#column.restore(before, (object, key) => {
+    this.#column.restore(held, (object, key) => {
       const stored = this.#column.storedObjectOf(object);
       if (stored === undefined) this.#putObject(object, key);
       else this.#meet(stored, object);
@@ -476,7 +480,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #find(key: string): number {
-    // where keys are hashed in JS, those that are known would be answered after a trap too
+    // with keys hashed in JS, known keys would be found even after a trap, where every call must
+    // throw
     if (this.#core.exports !== this.#x) this.#core.exports.memoryPages();
     let slot: number;
     try {
@@ -508,8 +513,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#slots.released(slot);
   }
 
-  /** An object brings the store's version with it; a version is decoded when it is asked for. */
-  #newest(object: T): void {
+  /** Sets the store's version to that of the object; it is decoded when it is read. */
+  #setVersionOf(object: T): void {
     this.#resourceVersion =
       this.#column.storedObjectOf(object) !== undefined
         ? object

@@ -1,12 +1,12 @@
 /**
- * Objects that this process has written and that a cache has not shown yet. No list tells of an
- * object that came and went since the version before it, and no event comes after it; only who
- * wrote the object knows that it was there.
+ * Unseen writes: objects that this process has written and that the cache does not have yet. If
+ * such an object is deleted in a gap of the watch, the next list does not contain it and no event
+ * comes; only this process knows that it existed.
  *
- * Invariants: such an object is given once, as a tombstone, when a list has taken
- * the cache past its version without it; one whose deletion is told anyway is not given; what is
- * kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing is
- * kept, which is said once.
+ * Invariants: handlers get one tombstone for such an object, once a list has taken the cache past
+ * its version without it; none if they get the deletion anyway; the memory is bounded. Versions are
+ * compared as decimal numbers; if a server's are not, nothing is remembered, which is reported
+ * once.
  */
 import { CapstanError, show } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
@@ -24,77 +24,72 @@ import {
 } from '../rest/keys.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 
-/** The cache, as far as it is asked here. */
-export interface ShowingStore {
+/** The part of a cache that is used here. */
+export interface CachedObjects {
   getByKey(key: string): object | undefined;
-  /** The version of what it has taken over last; "" before anything. */
+  /** The resourceVersion of the last change; "" before any. */
   lastStoreSyncResourceVersion(): string;
 }
 
 export interface UnseenWritesOptions<T> {
-  /** What the cache is restricted to; asked for at the first write. */
+  /** The selection of the cache; called at the first write. */
   selection(): Selection & { readonly metadataOnly: boolean };
-  /** What its objects show. */
+  /** The kind of its objects. */
   expected: ExpectedKind;
-  /** What it leaves out of its objects. */
+  /** The members that it drops. */
   limits: Pick<DecoderOptions, 'drop' | 'keepManagedFields'>;
-  /** What objects go through on their way into the cache. */
+  /** The transformer of the cache. */
   transformer: TransformFunc<T>;
-  onGone(tombstone: DeletedFinalStateUnknown<T>): void;
+  onDeleted(tombstone: DeletedFinalStateUnknown<T>): void;
   /** `v1 ConfigMap`, for messages. */
   describe?: string | undefined;
-  most?: number | undefined;
-  mostText?: number | undefined;
+  max?: number | undefined;
+  maxText?: number | undefined;
 }
 
 interface Unseen {
   readonly version: string;
   /**
-   * The object as JSON, as the program may change the answer that it got. Nearly none is ever
+   * The object as JSON, because the program may change the object that it got. Nearly none is ever
    * parsed.
    */
   readonly json: string;
 }
 
 /**
- * Of more, or of more characters, the oldest are given up: then a missed deletion of them stays
- * missed.
+ * Limits of the objects and of their characters. Beyond them the oldest are dropped; their missed
+ * deletions stay missed.
  */
-const MOST = 4096;
-const MOST_TEXT = 16 * 1024 * 1024;
-/**
- * What is left then: room for the next, so that not each of them has all the others gone through.
- */
-const LEFT = 3 / 4;
+const MAX = 4096;
+const MAX_TEXT = 16 * 1024 * 1024;
+/** The part that is kept then, so that not every further write goes through all others. */
+const KEPT_PART = 3 / 4;
 
 export class UnseenWrites<T extends object> {
-  readonly #store: ShowingStore;
+  readonly #store: CachedObjects;
   readonly #options: UnseenWritesOptions<T>;
-  readonly #most: number;
-  readonly #mostText: number;
+  readonly #max: number;
+  readonly #maxText: number;
   #selection: (Selection & { readonly metadataOnly: boolean }) | undefined;
   #belongs: (object: KubeObject) => boolean | undefined = () => true;
-  #saidOpaque = false;
-  /** By key, in the order in which they were written. */
+  #reportedOpaque = false;
+  /** By key, in the order of the writes. */
   readonly #byKey = new Map<string, Unseen>();
   #text = 0;
   #sweepAt = 64;
   /**
-   * What the last list brought: of the versions between these nothing was seen but what was in it.
-   * Equal before the first one.
+   * The versions before and of the last list: no events came for the versions between them. Equal
+   * before the first list.
    */
   #gap = { after: '', upTo: '' };
-  /**
-   * Keys of which a deletion has been told since that list began; as long as there is a gap, and
-   * somebody writes.
-   */
-  readonly #told = new Set<string>();
+  /** Keys whose deletion handlers have got since that list began. */
+  readonly #deletionsNotified = new Set<string>();
 
-  constructor(store: ShowingStore, options: UnseenWritesOptions<T>) {
+  constructor(store: CachedObjects, options: UnseenWritesOptions<T>) {
     this.#store = store;
     this.#options = options;
-    this.#most = options.most ?? MOST;
-    this.#mostText = options.mostText ?? MOST_TEXT;
+    this.#max = options.max ?? MAX;
+    this.#maxText = options.maxText ?? MAX_TEXT;
   }
 
   size(): number {
@@ -102,7 +97,9 @@ export class UnseenWrites<T extends object> {
   }
 
   /**
-   * @param object as it was written
+   * Remembers a write, unless the cache has it already.
+   *
+   * @param object as the server answered it
    * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
    */
   wrote(object: KubeObject): void {
@@ -116,26 +113,26 @@ export class UnseenWrites<T extends object> {
       this.#belongs = selectionMatcher(selection);
       this.#selection = selection;
     }
-    // Where it cannot be told whether the cache gets the object, its absence from a list says
-    // nothing of a deletion.
+    // If it is unknown whether the cache selects the object, its absence from a list does not mean
+    // a deletion.
     if (version === undefined || !this.#belongs(object)) return;
     if (!isComparableResourceVersion(version)) {
-      this.#sayOpaque(version);
+      this.#reportOpaque(version);
       return;
     }
-    const shown = this.#store.getByKey(key) as { metadata?: { uid?: string } } | undefined;
-    // What is shown is missed when it goes; and what went to make room for this one has a tombstone
-    // of its own.
-    if (shown !== undefined && (shown.metadata?.uid === undefined || shown.metadata.uid === uid))
+    const cached = this.#store.getByKey(key) as { metadata?: { uid?: string } } | undefined;
+    // The deletion of a cached object is found by the list; a replaced object of the same name gets
+    // its own tombstone.
+    if (cached !== undefined && (cached.metadata?.uid === undefined || cached.metadata.uid === uid))
       return;
     if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
-    else if (shown === undefined && this.#isInGap(version) && !this.#told.has(key))
-      this.#tell(key, JSON.stringify(object)); // the answer came after the list
+    else if (cached === undefined && this.#isInGap(version) && !this.#deletionsNotified.has(key))
+      this.#notify(key, JSON.stringify(object)); // the answer to the write came after the list
   }
 
-  #sayOpaque(version: string): void {
-    if (this.#saidOpaque) return;
-    this.#saidOpaque = true;
+  #reportOpaque(version: string): void {
+    if (this.#reportedOpaque) return;
+    this.#reportedOpaque = true;
     const { describe = 'objects' } = this.#options;
     const message =
       `resource versions of ${describe} are no decimal numbers, as ${show(version)}: reads of own ` +
@@ -144,44 +141,44 @@ export class UnseenWrites<T extends object> {
     handleError(new CapstanError('DECODE', message), 'informer');
   }
 
-  /** To be called when handlers are told that an object has gone. */
-  gone(object: T | DeletedFinalStateUnknown<T>): void {
+  /** Call this when handlers get a deletion. */
+  deleted(object: T | DeletedFinalStateUnknown<T>): void {
     if (this.#selection === undefined) return;
-    this.#told.add(deletionHandlingMetaNamespaceKeyFunc(object));
-    if (this.#told.size <= this.#most) return;
-    this.#told.clear();
+    this.#deletionsNotified.add(deletionHandlingMetaNamespaceKeyFunc(object));
+    if (this.#deletionsNotified.size <= this.#max) return;
+    this.#deletionsNotified.clear();
     this.#gap = { after: this.#gap.upTo, upTo: this.#gap.upTo };
   }
 
   /**
-   * To be called before a list becomes the content of the cache. @returns what `replaced` asks for
+   * Call this before a list replaces the content of the cache. @returns the argument for `replaced`
    */
   replacing(): string {
-    this.#told.clear();
+    this.#deletionsNotified.clear();
     return this.#store.lastStoreSyncResourceVersion();
   }
 
-  /** To be called when it has. @param before what `replacing` gave */
+  /** Call this after it. @param before the result of `replacing` */
   replaced(before: string): void {
     const upTo = this.#store.lastStoreSyncResourceVersion();
-    // An answer that comes now may be of an object that was told of before anybody wrote: nothing
-    // was noted of that.
+    // Before the first write no deletions were recorded, so a late answer cannot be compared with
+    // them.
     this.#gap = { after: this.#selection === undefined ? upTo : before, upTo };
     for (const [key, { version, json }] of this.#byKey) {
       if (!this.#isPast(version)) continue;
       this.#forget(key);
       if (isAfter(version, before) && this.#store.getByKey(key) === undefined)
-        this.#tell(key, json);
+        this.#notify(key, json);
     }
   }
 
-  #tell(key: string, json: string): void {
-    const { transformer, onGone, limits, expected } = this.#options;
-    this.#told.add(key);
+  #notify(key: string, json: string): void {
+    const { transformer, onDeleted, limits, expected } = this.#options;
+    this.#deletionsNotified.add(key);
     const object = JSON.parse(json) as KubeObject;
     const kept = this.#selection?.metadataOnly ? { metadata: object.metadata } : object;
     trimValue(kept, trimOf(limits.drop ?? [], limits.keepManagedFields ?? false));
-    onGone(
+    onDeleted(
       new DeletedFinalStateUnknown(
         key,
         deepFreeze(transformer(withKind(kept as T, expected.shown ?? expected))),
@@ -189,14 +186,14 @@ export class UnseenWrites<T extends object> {
     );
   }
 
-  /** Answers may come in another order than they were given. */
+  /** Answers of the server may arrive out of order. */
   #keep(key: string, unseen: Unseen): void {
     const known = this.#byKey.get(key);
     if (known !== undefined && !isAfter(unseen.version, known.version)) return;
     this.#forget(key);
     this.#byKey.set(key, unseen);
     this.#text += unseen.json.length;
-    if (this.#byKey.size >= this.#sweepAt || this.#text > this.#mostText) this.#sweep();
+    if (this.#byKey.size >= this.#sweepAt || this.#text > this.#maxText) this.#sweep();
   }
 
   #forget(key: string): void {
@@ -204,15 +201,15 @@ export class UnseenWrites<T extends object> {
     this.#byKey.delete(key);
   }
 
-  /** What events have taken the cache past was shown. Looked for when the number has doubled. */
+  /** Drops writes that the cache has reached by events. Runs when their number has doubled. */
   #sweep(): void {
-    const part = this.#byKey.size > this.#most || this.#text > this.#mostText ? LEFT : 1;
+    const part = this.#byKey.size > this.#max || this.#text > this.#maxText ? KEPT_PART : 1;
     for (const [key, { version }] of this.#byKey) if (this.#isPast(version)) this.#forget(key);
     for (const key of this.#byKey.keys()) {
-      if (this.#byKey.size <= this.#most * part && this.#text <= this.#mostText * part) break;
+      if (this.#byKey.size <= this.#max * part && this.#text <= this.#maxText * part) break;
       this.#forget(key);
     }
-    this.#sweepAt = Math.max(64, Math.min(this.#byKey.size * 2, this.#most + 1));
+    this.#sweepAt = Math.max(64, Math.min(this.#byKey.size * 2, this.#max + 1));
   }
 
   #isPast(version: string): boolean {
@@ -225,7 +222,7 @@ export class UnseenWrites<T extends object> {
   }
 }
 
-/** Everything comes after what is no version. */
+/** Every version is after a text that is not a version. */
 function isAfter(version: string, other: string): boolean {
   return !isComparableResourceVersion(other) || compareResourceVersion(version, other) > 0;
 }

@@ -41,7 +41,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
       expected: shown,
       limits: {},
       transformer: (made) => made,
-      onGone: ({ key, obj }) =>
+      onDeleted: ({ key, obj }) =>
         void told.push(`${key} ${obj?.metadata?.resourceVersion} ${obj?.data?.of}`),
       ...options,
     },
@@ -55,7 +55,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
       const key = `${made.metadata?.namespace}/${made.metadata?.name}`;
       version = made.metadata?.resourceVersion ?? '';
       if (type === 'shown') objects.set(key, made);
-      else if (objects.delete(key)) unseen.gone(made);
+      else if (objects.delete(key)) unseen.deleted(made);
     },
     list(at: string, ...items: Made[]): void {
       const before = unseen.replacing();
@@ -63,7 +63,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
         items.map((item) => [`${item.metadata?.namespace}/${item.metadata?.name}`, item]),
       );
       for (const [key, old] of objects)
-        if (!listed.has(key)) unseen.gone(new DeletedFinalStateUnknown(key, old));
+        if (!listed.has(key)) unseen.deleted(new DeletedFinalStateUnknown(key, old));
       objects.clear();
       for (const [key, item] of listed) objects.set(key, item);
       version = at;
@@ -241,7 +241,7 @@ describe('an answer that comes after the list', () => {
     [3, ['default/mine 8 mine']],
     [4, []],
   ])('and %i deletions is given as long as these are known, three here', (deletions, expected) => {
-    const { unseen, told, event, list } = cacheWith({ most: 3 });
+    const { unseen, told, event, list } = cacheWith({ max: 3 });
     list('5');
     unseen.wrote(object('first', '6'));
     const names = ['first', 'p', 'q', 'r'].slice(0, deletions);
@@ -256,7 +256,7 @@ describe('an answer that comes after the list', () => {
     list('9');
     unseen.wrote(object('a', '7'));
     expect(told).toEqual([]);
-    const other = cacheWith({ most: 3 });
+    const other = cacheWith({ max: 3 });
     other.unseen.wrote(object('first', '1'));
     other.list('9', ...['p', 'q', 'r', 's'].map((name) => object(name, '2')));
     for (const name of ['p', 'q', 'r', 's']) other.event('gone', object(name, '10'));
@@ -270,7 +270,7 @@ describe('what is kept', () => {
     const gone: unknown[] = [];
     const { unseen, list } = cacheWith({
       transformer: ({ data: _, ...rest }) => Object.freeze(rest),
-      onGone: (tombstone) => void gone.push(tombstone),
+      onDeleted: (tombstone) => void gone.push(tombstone),
     });
     unseen.wrote(object('a', '7'));
     list('9');
@@ -287,7 +287,7 @@ describe('what is kept', () => {
     const gone: DeletedFinalStateUnknown<Made>[] = [];
     const { unseen, list } = cacheWith({
       ...options,
-      onGone: (tombstone) => void gone.push(tombstone),
+      onDeleted: (tombstone) => void gone.push(tombstone),
     });
     const { metadata } = object('a', '7');
     unseen.wrote({
@@ -303,7 +303,7 @@ describe('what is kept', () => {
     const gone: unknown[] = [];
     const options = {
       limits: { keepManagedFields: true },
-      onGone: (tombstone: unknown) => void gone.push(tombstone),
+      onDeleted: (tombstone: unknown) => void gone.push(tombstone),
     };
     const { unseen, list } = cacheWith(options);
     const made = { metadata: { ...object('a', '7').metadata, managedFields: [{ manager: 'me' }] } };
@@ -371,7 +371,7 @@ describe('what is kept', () => {
   });
 
   test('is given up as the cache goes on, and bounded where it does not', () => {
-    const { unseen, told, event, list } = cacheWith({ most: 100 });
+    const { unseen, told, event, list } = cacheWith({ max: 100 });
     list('1');
     for (let i = 2; i <= 1000; i++) {
       unseen.wrote(object(`n${i}`, String(i)));
@@ -390,7 +390,7 @@ describe('what is kept', () => {
   });
 
   test('is bounded by its size too', () => {
-    const { unseen, told, list } = cacheWith({ mostText: 10_000 });
+    const { unseen, told, list } = cacheWith({ maxText: 10_000 });
     for (let i = 1; i <= 50; i++)
       unseen.wrote({ ...object(`n${i}`, String(i)), ...{ spec: 'x'.repeat(2000) } });
     expect(unseen.size()).toBe(4);
@@ -399,8 +399,8 @@ describe('what is kept', () => {
   });
 
   test.each<[string, Partial<UnseenWritesOptions<Made>>, number]>([
-    ['so many', { most: 128 }, 128],
-    ['so much text', { mostText: 64 * JSON.stringify(object('n100', '100')).length }, 64],
+    ['so many', { max: 128 }, 128],
+    ['so much text', { maxText: 64 * JSON.stringify(object('n100', '100')).length }, 64],
   ])('is all of it up to the bound of %s; with one more a quarter goes', (_, options, bound) => {
     const { unseen } = cacheWith(options);
     for (let i = 100; i < 100 + bound; i++) unseen.wrote(object(`n${i}`, String(i)));
@@ -410,7 +410,7 @@ describe('what is kept', () => {
   });
 
   test('of one object written again and again is its last state, which takes its room once', () => {
-    const { unseen, told, list } = cacheWith({ mostText: 10_000 });
+    const { unseen, told, list } = cacheWith({ maxText: 10_000 });
     unseen.wrote(object('a', '1'));
     for (let i = 2; i <= 50; i++)
       unseen.wrote({ ...object('b', String(i)), ...{ spec: 'x'.repeat(2000) } });
@@ -421,9 +421,9 @@ describe('what is kept', () => {
   test('of deletions that were told is bounded too, however many there are between two lists', () => {
     const adds = vi.spyOn(Set.prototype, 'add');
     onTestFinished(() => adds.mockRestore());
-    const { unseen } = cacheWith({ most: 10 });
+    const { unseen } = cacheWith({ max: 10 });
     unseen.wrote(object('first', '1'));
-    for (let i = 0; i < 100; i++) unseen.gone(object(`n${i}`, '2'));
+    for (let i = 0; i < 100; i++) unseen.deleted(object(`n${i}`, '2'));
     const told = (adds.mock.contexts as Set<unknown>[]).find((set) => set.has('default/n99'));
     expect(told?.size).toBeLessThanOrEqual(10);
   });
@@ -431,9 +431,9 @@ describe('what is kept', () => {
   // At the bound each write had all the others looked at: a hundred times dearer than the writes
   // before.
   test.each<[string, Partial<UnseenWritesOptions<Made>>, behind: number]>([
-    ['so many', { most: 1000 }, 1e6],
-    ['so many, of which the cache shows one for each', { most: 1000 }, 1000],
-    ['so much text', { mostText: 100_000 }, 1e6],
+    ['so many', { max: 1000 }, 1e6],
+    ['so many, of which the cache shows one for each', { max: 1000 }, 1000],
+    ['so much text', { maxText: 100_000 }, 1e6],
   ])('costs no more once it is %s', (_, options, behind) => {
     const { unseen, event, asked } = cacheWith(options);
     const writes = 5000;
