@@ -12,14 +12,16 @@ export type { ExpectedKind } from './decode/decoder.ts';
 export type { Budget, BytesMark, CacheLimits, DecoderOptions } from './decode/limits.ts';
 export type { InformerEvent } from './informer/events.ts';
 export {
-  type FactoryOptions,
   type GenericInformer,
-  type InformerSelection,
   newSharedInformerFactory,
-  type ResourceOptions,
-  type ResourceSelection,
   type SharedInformerFactory,
 } from './informer/factory.ts';
+export type {
+  FactoryOptions,
+  InformerSelection,
+  ResourceOptions,
+  ResourceSelection,
+} from './informer/factory-options.ts';
 export { FilteringResourceEventHandler } from './informer/filtering-handler.ts';
 export {
   type HandlerOptions,

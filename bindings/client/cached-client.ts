@@ -9,7 +9,7 @@
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { labelSelectorText } from '../base/selectors.ts';
-import type { InformerSelection } from '../cache/informer/factory.ts';
+import type { InformerSelection } from '../cache/informer/factory-options.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import { type Resource, resourceId } from '../cache/rest/resource.ts';
 import { isNotFound, StatusError } from '../cache/rest/status-error.ts';

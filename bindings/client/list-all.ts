@@ -69,6 +69,6 @@ export async function* listPages<T extends object>(
     const from = next === undefined ? { resourceVersion } : { continue: next };
     const page = await client.list(resource, { ...rest, ...from, live: true, limit: pageSize });
     yield page;
-    next = page.metadata.continue && tokens.take(page.metadata.continue);
+    next = page.metadata.continue && tokens.add(page.metadata.continue);
   } while (next);
 }

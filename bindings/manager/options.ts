@@ -11,7 +11,7 @@ import { invalid, requireFunction, requireNumber, requireObject } from '../base/
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
-import { FACTORY_NAMES } from '../cache/informer/factory.ts';
+import { FACTORY_NAMES } from '../cache/informer/factory-options.ts';
 import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';

@@ -32,7 +32,8 @@ export interface DecoderOptions {
    * itself and its name, namespace and resourceVersion cannot be dropped.
    *
    * @example
-   * new SharedIndexInformer(new ListWatch(transport, Pod), { drop: ['status.conditions', 'spec.containers.env'] });
+   * const drop = ['status.conditions', 'spec.containers.env'];
+   * new SharedIndexInformer(new ListWatch(transport, Pod), { drop });
    */
   drop?: readonly string[] | undefined;
   /**

@@ -35,7 +35,8 @@ function droppedPath(path: unknown): readonly string[] {
   )
     return names;
   const expected =
-    'paths of members such as "spec.template", but not metadata, nor its name, namespace or resourceVersion';
+    'paths of members such as "spec.template", but not metadata, nor its name, namespace or ' +
+    'resourceVersion';
   throw invalid('options.drop', expected, path);
 }
 

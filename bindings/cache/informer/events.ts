@@ -1,6 +1,6 @@
 /**
- * An informer's notifications as an async iterator. It is a handler like any other; what is not
- * taken yet waits in memory.
+ * The notifications of an informer as an async iterator. It is an ordinary handler; events that are
+ * not consumed yet are buffered.
  */
 
 import { Backlog } from '../../base/backlog.ts';
@@ -8,7 +8,10 @@ import { onAbort } from '../../base/wait.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import type { Registration, ResourceEventHandler } from './handler.ts';
 
-/** `old` only for updates. The object of a delete is the last state that was known. */
+/**
+ * An event of `informer.events()`. `old` is set for updates only. The object of a delete is the
+ * last known state.
+ */
 export interface InformerEvent<T> {
   type: 'add' | 'update' | 'delete';
   object: T;
@@ -30,7 +33,7 @@ class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
     },
   };
 
-  /** @param onEnd called once, when the iteration is over for whatever reason */
+  /** @param onEnd called once, when the iteration ends for any reason */
   constructor(onEnd: () => void) {
     this.#onEnd = onEnd;
   }
@@ -42,14 +45,14 @@ class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** What is left is dropped: the consumer has gone. */
+  /** The consumer has left the loop: drops the buffered events. */
   return(): Promise<IteratorResult<InformerEvent<T>>> {
     this.#backlog.clear();
     this.end();
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Nothing is added any more; what is there can still be taken. */
+  /** Adds no further events; buffered ones can still be consumed. */
   end(): void {
     this.#ended = true;
     for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
@@ -65,14 +68,14 @@ class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
   }
 }
 
-/** What an iterator needs of its informer. */
+/** The part of an informer that an iterator uses. */
 interface Source<T> {
   isStopped(): boolean;
   addEventHandler(handler: ResourceEventHandler<T>, options: { name: string }): Registration;
   removeEventHandler(registration: Registration): void;
 }
 
-/** The iterators of one informer that have not ended. */
+/** The active iterators of one informer. */
 export class EventIterators<T> {
   readonly #open = new Set<EventIterator<T>>();
 

@@ -1,145 +1,41 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * One informer for each resource, shared by all who ask for it. client-go: informers/factory.go,
- * and dynamic/dynamicinformer, as there is one type of informer here.
+ * SharedInformerFactory: one shared informer for each resource. client-go: informers/factory.go,
+ * and dynamic/dynamicinformer, as there is only one type of informer here.
  *
- * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or
- * whole) get the same informer, so that these are listed, watched and stored once.
+ * Invariant: calls with the same resource, namespace, selectors and `metadataOnly` get the same
+ * informer, so that the objects are listed, watched and stored once.
  */
 import { systemClock } from '../../base/clock.ts';
-import {
-  CapstanError,
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireMs,
-  requireNumber,
-} from '../../base/errors.ts';
+import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { omitUndefined } from '../../base/json-value.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import { abortable } from '../../base/wait.ts';
-import {
-  type CacheLimits,
-  LIMIT_NAMES,
-  requireBytesFree,
-  requireCacheLimits,
-} from '../decode/limits.ts';
 import { isUnserved, servedInstead } from '../reflector/discovery.ts';
-import { ListWatch, type ListWatchOptions } from '../reflector/list-watch.ts';
-import type { KubeObject } from '../rest/keys.ts';
-import { requireNamespaces } from '../rest/namespaces.ts';
+import { ListWatch } from '../reflector/list-watch.ts';
 import { type IndexSpec, type Resource, resourceId } from '../rest/resource.ts';
 import { isNotFound } from '../rest/status-error.ts';
 import type { Transport } from '../rest/transport.ts';
 import type { Lister } from '../store/lister.ts';
+import {
+  type FactoryOptions,
+  type InformerSelection,
+  optionsOf,
+  type ResourceOptions,
+  type ResourceSelection,
+  requireFactoryOptions,
+  SELECTION_NAMES,
+} from './factory-options.ts';
 import { SharedIndexInformer } from './informer.ts';
-import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
-/**
- * What an informer is restricted to. Where `namespace` is left out, the factory's counts, which
- * then may not be several.
- */
-export type InformerSelection = Pick<
-  ListWatchOptions,
-  'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
->;
-
-/**
- * What an informer of the resource is restricted to where the call of `informerFor` does not say.
- */
-export interface ResourceSelection extends InformerSelection {
-  /** Several namespaces in place of one, as {@link FactoryOptions.namespaces}. */
-  namespaces?: readonly string[] | undefined;
-}
-
-/**
- * What the informers of one resource do with its objects, where that is not what those of all do.
- */
-export interface ResourceOptions extends CacheLimits {
-  /** See {@link FactoryOptions.transform}. `undefined`: none, also where there is one for all. */
-  transform?: FactoryOptions['transform'] | undefined;
-  /** See {@link SharedIndexInformerOptions}. */
-  watchList?: boolean | undefined;
-}
-
-/** The options of the informers, for all of them, and those of a factory. */
-export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transform'> {
-  /** For all informers, in milliseconds; 0, the default, is never. */
-  resyncPeriod?: number | undefined;
-  /** Resync periods of single resources, in milliseconds. */
-  customResync?: ReadonlyMap<Resource<never, string>, number> | undefined;
-  /** One namespace, for all resources that have any; by default all. */
-  namespace?: string | undefined;
-  /**
-   * Several namespaces, in place of `namespace`: each resource that has any gets an informer for
-   * each of them, and nothing is asked of the server that needs rights beyond them. An informer is
-   * asked for with its namespace (`informerFor(Pod, { namespace: 'a' })`); controllers and clients
-   * over the factory see all of them. controller-runtime: cache Options.DefaultNamespaces.
-   *
-   * @example
-   * const factory = newSharedInformerFactory(transport, { namespaces: ['team-a', 'team-b'] });
-   * const informers = factory.namespacesOf(Pod).map((namespace) => factory.informerFor(Pod, { namespace }));
-   */
-  namespaces?: readonly string[] | undefined;
-  /**
-   * What the informers of single resources are restricted to where the call of `informerFor` does
-   * not say. controller-runtime: cache Options.ByObject.
-   */
-  selections?: ReadonlyMap<Resource<never, string>, ResourceSelection> | undefined;
-  /**
-   * Options of the informers of single resources; what is said here counts, and else what is said
-   * for all. controller-runtime: cache Options.ByObject.
-   *
-   * @example
-   * newSharedInformerFactory(transport, { perResource: new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]) });
-   */
-  perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions> | undefined;
-  /** Changes the query of each list and watch; see {@link ListWatchOptions.tweak}. */
-  tweakListOptions?: ListWatchOptions['tweak'] | undefined;
-  /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
-  idleTimeout?: number | undefined;
-  /** The longest answer to a list, in bytes; see {@link ListWatchOptions.maxListBytes}. */
-  maxListBytes?: number | undefined;
-  /** Changes objects before they are stored; see {@link SharedIndexInformerOptions.transform}. */
-  transform?: ((object: KubeObject) => KubeObject) | undefined;
-  /**
-   * The informers' name in metrics. Informers of one resource with other selections get what tells
-   * them apart added to it.
-   */
-  name?: string | undefined;
-}
-
-export const SELECTION_NAMES = namesOf<InformerSelection>()({
-  namespace: 1,
-  labelSelector: 1,
-  fieldSelector: 1,
-  metadataOnly: 1,
-});
-const OF_RESOURCE_NAMES = namesOf<ResourceSelection>()({ ...SELECTION_NAMES, namespaces: 1 });
-const PER_RESOURCE_NAMES = namesOf<ResourceOptions>()({
-  ...LIMIT_NAMES,
-  transform: 1,
-  watchList: 1,
-});
-export const FACTORY_NAMES = namesOf<FactoryOptions>()({
-  ...INFORMER_NAMES,
-  customResync: 1,
-  namespace: 1,
-  namespaces: 1,
-  selections: 1,
-  perResource: 1,
-  tweakListOptions: 1,
-  idleTimeout: 1,
-  maxListBytes: 1,
-});
 const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
   selection: 1,
   signal: 1,
 });
 
-/** An informer, and a reader of its cache. */
+/** An informer and its lister. client-go: GenericInformer. */
 export interface GenericInformer<T extends object, I extends string> {
   informer(): SharedIndexInformer<T, I>;
   lister(): Lister<T>;
@@ -147,13 +43,14 @@ export interface GenericInformer<T extends object, I extends string> {
 
 interface Entry {
   readonly name: string;
-  /** Its resource, whatever it is restricted to. */
+  /** The id of its resource. */
   readonly of: string;
   readonly informer: SharedIndexInformer<never, string>;
 }
 
 /**
- * Informers that share one server, one set of options, one start and one end.
+ * Informers with one transport and common options, which start and stop together. client-go:
+ * informers.SharedInformerFactory.
  *
  * @example
  * const factory = newSharedInformerFactory(transport, { namespace: 'default' });
@@ -169,63 +66,37 @@ interface Entry {
 export class SharedInformerFactory {
   readonly #transport: Transport;
   readonly #options: FactoryOptions;
-  /** By what a resource is, so that every definition of it means the same. */
+  /** By resource id, so that all definitions of a resource are equal. */
   readonly #selections: ReadonlyMap<string, ResourceSelection>;
   readonly #perResource: ReadonlyMap<string, ResourceOptions>;
   readonly #customResync: ReadonlyMap<string, number>;
   readonly #entries = new Map<string, Entry>();
-  /** Whether a resource is served, by what it is, where the answer is under way. */
-  readonly #asking = new Map<string, Promise<boolean | undefined>>();
-  /** Those that were removed and have not ended: `shutdown` waits for them too. */
+  /** Pending checks whether a resource is served, by resource id. */
+  readonly #pendingChecks = new Map<string, Promise<boolean | undefined>>();
+  /** Removed informers that have not ended; `shutdown` waits for them too. */
   readonly #removed = new Set<Entry['informer']>();
   #shuttingDown = false;
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    requireNames('options', options, 'option of a SharedInformerFactory', FACTORY_NAMES);
-    const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
-    if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
-    requireMs('options.shutdownTimeout', options.shutdownTimeout ?? 0);
-    for (const [name, map] of Object.entries({ customResync, selections, perResource })) {
-      if (map !== undefined && !(map instanceof Map))
-        throw invalid(`options.${name}`, 'a Map by resources', map);
-    }
-    for (const period of customResync?.values() ?? [])
-      requireNumber('options.customResync', period);
-    requireNamespaces('options', options);
-    for (const [resource, selection] of selections ?? []) {
-      requireNames('options.selections', selection, 'selection', OF_RESOURCE_NAMES);
-      requireNamespaces('options.selections', selection);
-      if (selection.namespaces !== undefined && !resource?.namespaced)
-        throw invalid(
-          'options.selections',
-          'namespaces only for resources that have any',
-          selection,
-        );
-    }
-    if (tweakListOptions !== undefined)
-      requireFunction('options.tweakListOptions', tweakListOptions);
-    requireLimits(options);
-    for (const own of perResource?.values() ?? []) {
-      requireNames('options.perResource', own, 'option of one resource', PER_RESOURCE_NAMES);
-      requireLimits(optionsOf(options, own));
-    }
+    requireFactoryOptions(options);
+    const { customResync, selections, perResource } = options;
     this.#transport = transport;
     this.#options = options;
-    this.#selections = byIdentity(selections);
-    this.#perResource = byIdentity(perResource);
-    this.#customResync = byIdentity(customResync);
+    this.#selections = byResourceId(selections);
+    this.#perResource = byResourceId(perResource);
+    this.#customResync = byResourceId(customResync);
   }
 
   /**
-   * The informer of a resource, made at the first call. A later definition of the same resource
-   * gets the same informer, with its indices added; the options of the first count. A new informer
-   * runs from the next `start` on.
+   * The informer of a resource and selection, created at the first call. Another definition of the
+   * same resource gets the same informer, to which its indices are added. A new informer runs after
+   * the next `start`. client-go: InformerFor.
    *
-   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces
-   *   and none is named; INDEX_EXISTS for an index that is there under the same name and another
-   *   function; STOPPED after `shutdown`, where the informer would be new
+   * @throws CapstanError INVALID_ARGUMENT, also if the factory has several namespaces and the
+   *   selection has none; INDEX_EXISTS for an index with the same name and another function;
+   *   STOPPED after `shutdown`, for a new informer
    */
   informerFor<T extends object, I extends string = never>(
     resource: Resource<T, I>,
@@ -254,8 +125,8 @@ export class SharedInformerFactory {
   }
 
   /**
-   * The namespaces of a resource's informers, each with one of its own; `['']` is one for all, and
-   * for what has no namespace.
+   * The namespaces of a resource's informers, one informer for each. `['']`: one informer for all
+   * namespaces, or a cluster-scoped resource.
    */
   namespacesOf<T extends object>(
     resource: Resource<T, never>,
@@ -269,8 +140,8 @@ export class SharedInformerFactory {
   }
 
   /**
-   * What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`;
-   * whether there is one or not.
+   * The name of an informer in messages and reports, such as `deployments.apps/v1 in demo`. The
+   * informer need not exist.
    */
   nameOf<T extends object>(
     resource: Resource<T, never>,
@@ -280,10 +151,10 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Whether the server has a resource, as far as it can be told: false where its discovery lacks it
-   * and a list of it is refused with 404. Whatever else happens, the server's failures included,
-   * gives true, as an informer will find out by itself. Costs one request as a rule, which all
-   * share who ask meanwhile, whatever their selection, and none where the informer has synced.
+   * Whether the server serves a resource: false if discovery lacks it and a list is refused with
+   * 404. True in all other cases, including failures of the server, which an informer will report
+   * itself. Usually takes one request, which concurrent calls share, whatever their selection; none
+   * if the informer has synced.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -296,14 +167,14 @@ export class SharedInformerFactory {
     if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced())
       return true;
     const id = resourceId(resource);
-    const asking =
-      this.#asking.get(id) ??
-      this.#ask(resource, selection, signal).finally(() => this.#asking.delete(id));
-    this.#asking.set(id, asking);
-    return (await abortable(asking, signal).catch(() => true)) ?? this.isServed(resource, options);
+    const check =
+      this.#pendingChecks.get(id) ??
+      this.#checkServed(resource, selection, signal).finally(() => this.#pendingChecks.delete(id));
+    this.#pendingChecks.set(id, check);
+    return (await abortable(check, signal).catch(() => true)) ?? this.isServed(resource, options);
   }
 
-  /** @internal What the server has in place of a resource that it does not serve, in words. */
+  /** @internal What the server serves instead of a resource, for messages. */
   servedInstead<T extends object>(
     resource: Resource<T, never>,
     signal: AbortSignal,
@@ -312,8 +183,10 @@ export class SharedInformerFactory {
     return servedInstead(this.#transport, resource, caller);
   }
 
-  /** `undefined`: the signal has fired, and those who wait for the same answer ask anew. */
-  async #ask<T extends object>(
+  /**
+   * `undefined`: the signal has fired, and other callers that share this request must repeat it.
+   */
+  async #checkServed<T extends object>(
     resource: Resource<T, never>,
     selection: InformerSelection,
     signal: AbortSignal,
@@ -321,7 +194,7 @@ export class SharedInformerFactory {
     const caller = { clock: this.#options.clock ?? systemClock, signal };
     try {
       if (await isUnserved(this.#transport, resource, caller))
-        // A server that learns of a custom resource by its first use has no discovery of it before.
+        // Some servers list a custom resource in discovery only after its first use.
         await this.#listWatch(resource, selection).list(
           { resourceVersion: '', limit: 1, continue: '' },
           { ...caller, terse: true },
@@ -333,16 +206,16 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Whether there is an informer of the resource already.
+   * Whether the informer exists already.
    *
-   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces
-   *   and none is named
+   * @throws CapstanError INVALID_ARGUMENT, also if the factory has several namespaces and the
+   *   selection has none
    */
   has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
     return this.#entries.has(this.#describe(resource, selection).key);
   }
 
-  /** As {@link informerFor}, with the reader of its cache. client-go: ForResource. */
+  /** As {@link informerFor}, with its lister. client-go: ForResource. */
   forResource<T extends object, I extends string = never>(
     resource: Resource<T, I>,
     selection: InformerSelection = {},
@@ -351,7 +224,7 @@ export class SharedInformerFactory {
     return { informer: () => informer, lister: () => informer.lister() };
   }
 
-  /** Reads the cache of a resource; asks for its informer, as {@link informerFor}. */
+  /** The lister of a resource; creates its informer, as {@link informerFor}. */
   lister<T extends object, I extends string = never>(
     resource: Resource<T, I>,
     selection: InformerSelection = {},
@@ -360,9 +233,9 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Tells all informers of a resource, whatever they are restricted to, what this process has
-   * written: {@link SharedIndexInformer.wrote}. Never throws, as it has been written: what fails,
-   * such as a `tweakListOptions`, goes to handleError.
+   * Calls {@link SharedIndexInformer.wrote} of all informers of a resource, whatever their
+   * selection. Never throws, because the object has been written: errors, such as those of
+   * `tweakListOptions`, go to handleError.
    */
   wrote<T extends object>(resource: Resource<T, never>, object: T): void {
     const id = resourceId(resource);
@@ -375,31 +248,28 @@ export class SharedInformerFactory {
     }
   }
 
-  /**
-   * The informers that there are, by what they are called in messages and reports, such as
-   * `deployments.apps/v1 in demo`.
-   */
+  /** All informers by their name in messages and reports, such as `deployments.apps/v1 in demo`. */
   informers(): Map<string, SharedIndexInformer<never, string>> {
     return new Map([...this.#entries.values()].map(({ name, informer }) => [name, informer]));
   }
 
   /**
-   * Starts the informers that were not started yet; they run until the signal fires. To be called
-   * again after others were asked for. After `shutdown`: no effect.
+   * Starts the informers that were not started yet; they run until the signal fires. Call it again
+   * for informers that were created later. After `shutdown` it has no effect. client-go: Start.
    */
   start(options: { signal?: AbortSignal | undefined } = {}): void {
     requireSignalOptions(options, 'start()');
     if (this.#shuttingDown) return;
     for (const { name, informer } of this.#entries.values()) {
-      if (informer.hasStarted()) continue; // by an earlier call, or by the program
+      if (informer.hasStarted()) continue; // started by an earlier call, or by the program
       informer.run(options).catch((error) => handleError(error, `informer of ${name}`));
     }
   }
 
   /**
-   * Waits until the informers that were started have synced, or the signal fires; says which have
-   * and which have not. Never rejects. That handlers were told everything is another matter: see
-   * {@link Registration.hasSyncedChecker}.
+   * Waits until all started informers have synced, or the signal fires, and tells which have. Never
+   * rejects. Handlers may not have got all objects then: see {@link Registration.hasSyncedChecker}.
+   * client-go: WaitForCacheSyncWithContext.
    */
   async waitForCacheSync(options: { signal?: AbortSignal | undefined } = {}): Promise<SyncResult> {
     requireSignalOptions(options, 'waitForCacheSync()');
@@ -416,9 +286,9 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Stops the informer of a resource and forgets it: a later call of `informerFor` makes a new one.
-   * Resolves when it has ended; with false where there is none. Rejects with INVALID_ARGUMENT where
-   * there is one for each of several namespaces and none is named.
+   * Stops and removes the informer of a resource; a later call of `informerFor` creates a new one.
+   * Resolves when it has ended: with true, or false if there was none. Rejects with
+   * INVALID_ARGUMENT if the factory has several namespaces and the selection has none.
    */
   async remove<T extends object>(
     resource: Resource<T, never>,
@@ -431,15 +301,15 @@ export class SharedInformerFactory {
     const { informer } = entry;
     this.#removed.add(informer);
     await informer.stop();
-    // Asked again: the first one does not wait for a handler that has called this.
+    // Stopped again, because the first call does not wait for a handler that called `remove`.
     void informer.stop().then(() => this.#removed.delete(informer));
     return true;
   }
 
   /**
-   * Stops all informers and resolves when they have ended, as {@link SharedIndexInformer.stop};
-   * nothing starts any more. Legal at any time and any number of times. (client-go's waits for the
-   * informers without stopping them.)
+   * Stops all informers and resolves when they have ended, as {@link SharedIndexInformer.stop}. No
+   * informer starts after it. May be called at any time, and repeatedly. (client-go's Shutdown
+   * waits for the informers without stopping them.)
    */
   async shutdown(): Promise<void> {
     this.#shuttingDown = true;
@@ -447,10 +317,7 @@ export class SharedInformerFactory {
     await Promise.all([...informers, ...this.#removed].map((informer) => informer.stop()));
   }
 
-  /**
-   * `await using factory = …` shuts it down at the end of the block, where the runtime has
-   * `Symbol.asyncDispose`.
-   */
+  /** The same as `shutdown()`, for `await using factory = …`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
   }
@@ -506,11 +373,12 @@ export class SharedInformerFactory {
       selection,
     );
     if (more.length === 0) return namespace;
-    const expected = `a namespace, as there is an informer of ${resource.plural} for each of ${[namespace, ...more].join(', ')}`;
-    throw invalid('selection.namespace', expected, undefined);
+    const all = [namespace, ...more].join(', ');
+    const expected = `a namespace, as there is an informer of ${resource.plural} for each of`;
+    throw invalid('selection.namespace', `${expected} ${all}`, undefined);
   }
 
-  /** What tells an informer from all others: as a key, and in words. */
+  /** The identity of an informer, as a key and as a name. */
   #describe<T, I extends string>(
     resource: Resource<T, I>,
     selection: InformerSelection,
@@ -547,7 +415,8 @@ export class SharedInformerFactory {
 }
 
 /**
- * A factory of informers. client-go: NewSharedInformerFactoryWithOptions.
+ * The same as `new SharedInformerFactory(transport, options)`. client-go:
+ * NewSharedInformerFactoryWithOptions.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -556,14 +425,6 @@ export function newSharedInformerFactory(
   options: FactoryOptions = {},
 ): SharedInformerFactory {
   return new SharedInformerFactory(transport, options);
-}
-
-function requireLimits(options: FactoryOptions): void {
-  const { transform, watchList } = options;
-  if (transform !== undefined) requireFunction('options.transform', transform);
-  requireBoolean('options.watchList', watchList);
-  requireCacheLimits(options);
-  if (transform !== undefined) requireBytesFree(options, 'a transform');
 }
 
 function addMissingIndexers(
@@ -578,23 +439,16 @@ function addMissingIndexers(
     else if (present[index] !== spec) {
       throw new CapstanError(
         'INDEX_EXISTS',
-        `the informer of ${name} has an index "${index}" with another function: share one defineResource, or name the index anew`,
+        `the informer of ${name} has an index "${index}" with another function: ` +
+          'share one defineResource, or name the index anew',
       );
     }
   }
   if (Object.keys(missing).length > 0) informer.addIndexers(missing);
 }
 
-function byIdentity<V>(
+function byResourceId<V>(
   map: ReadonlyMap<Resource<never, string>, V> | undefined,
 ): ReadonlyMap<string, V> {
   return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
-}
-
-/** Those of one resource before those of all; a transform that is undefined is none. */
-function optionsOf<O extends Pick<FactoryOptions, 'transform'>>(
-  all: O,
-  own: ResourceOptions = {},
-): O & ResourceOptions {
-  return { ...all, ...omitUndefined(own), ...('transform' in own && { transform: own.transform }) };
 }

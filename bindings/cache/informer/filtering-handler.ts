@@ -1,5 +1,5 @@
 /**
- * A handler that sees a part of the objects. client-go: tools/cache/controller.go
+ * A handler that gets only the objects that pass a filter. client-go: tools/cache/controller.go
  * FilteringResourceEventHandler.
  */
 import { invalid, requireFunction } from '../../base/errors.ts';
@@ -11,15 +11,15 @@ import { type ResourceEventHandler, requireHandler } from './handler.ts';
 const NAMES = namesOf<{ filterFunc: unknown; handler: unknown }>()({ filterFunc: 1, handler: 1 });
 
 /**
- * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an
- * object that begins to pass is an addition, one that no longer passes is a deletion, with its last
- * state that passed. The filter is asked about the old and the new state of each update and must
- * answer the same for the same state.
+ * Passes only the objects that a filter accepts to another handler. An update to a state that
+ * begins to pass is an addition; an update to one that no longer passes is a deletion, with the
+ * last state that passed. The filter is called with the old and the new state of each update and
+ * must be deterministic. client-go: FilteringResourceEventHandler.
  *
- * What the filter throws is the handler's error, as is an answer that is not true or false: it is
- * reported, counted, and costs the handler this one notification.
+ * If the filter throws or returns anything but a boolean, that counts as a failed call of the
+ * handler: it is reported, counted and not repeated.
  *
- * A tombstone is judged by the last state that was known; where none is, it is passed on.
+ * A tombstone is filtered by its last known state; one without a state is passed on.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -48,7 +48,7 @@ export class FilteringResourceEventHandler<T extends object> implements Resource
     return passes;
   }
 
-  /** What the handlers return is passed on, so that the promise of an async one is waited for. */
+  /** Returns the handler's promise, so that the informer waits for it. */
   onAdd(object: T, isInInitialList: boolean): unknown {
     return this.#passes(object) ? this.#handler.onAdd?.(object, isInInitialList) : undefined;
   }

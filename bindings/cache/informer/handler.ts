@@ -1,6 +1,6 @@
 /**
- * What a user gives to an informer to be told of changes, and what he gets for it. client-go:
- * tools/cache/controller.go, shared_informer.go.
+ * Event handlers, their options and registrations. client-go: tools/cache/controller.go,
+ * shared_informer.go.
  */
 
 import {
@@ -16,57 +16,55 @@ import type { Change } from '../bytes/change.ts';
 import type { DeletedFinalStateUnknown } from '../rest/keys.ts';
 
 /**
- * Any of the three may be left out, and any may be async: then the next notification comes when its
- * promise has settled. Objects are read-only. What a handler throws or rejects with goes to
- * handleError, is counted (`informer.status()`, metrics) and costs this handler this one
- * notification; who must not miss one adds to a queue and fails there. (client-go waits a second
- * after a panic, and such a handler never counts as synced; here neither.)
+ * A handler for the events of an informer. All three methods are optional and may be async: then
+ * the next call waits until the promise has settled. Objects are read-only. An error or rejection
+ * goes to handleError and is counted (`informer.status()`, metrics); the call is not repeated. To
+ * retry, add the key to a work queue. (In client-go a panic pauses the handler for a second, and it
+ * never counts as synced; here neither.) client-go: ResourceEventHandler.
  */
 export interface ResourceEventHandler<T> {
-  /**
-   * `isInInitialList`: the object was there before, and this handler hears of it for the first
-   * time.
-   */
+  /** `isInInitialList`: the object existed when the informer or, if later, the handler started. */
   onAdd?(object: T, isInInitialList: boolean): void;
   /**
-   * Also for a resync and for an unchanged object of a new list, where `old` and `now` have one
-   * resource version.
+   * Also called for a resync and for an unchanged object of a relist; then `old` and `now` have the
+   * same resourceVersion.
    */
   onUpdate?(old: T, now: T, change: Change): void;
-  /** A tombstone where the deletion itself was missed. */
+  /** A tombstone if the DELETED event was missed. */
   onDelete?(object: T | DeletedFinalStateUnknown<T>): void;
 }
 
 /** A mark in the backlog of a handler. */
 export interface HighWater {
-  /** How many notifications have to wait, at least 1. */
+  /** The number of waiting notifications; at least 1. */
   at: number;
   /**
-   * Called when so many wait, with their number, and again only after the backlog has been below
-   * half of the mark. What it throws goes to handleError.
+   * Called with the length of the backlog when it reaches `at`, and again only after it has been
+   * below half of that. Errors go to handleError.
    */
   onHighWater(depth: number): void;
 }
 
-/** How one handler of an informer is told. */
+/** Options of {@link SharedIndexInformer.addEventHandler}. client-go: HandlerOptions. */
 export interface HandlerOptions {
   /**
-   * How often this handler is told of everything again, in milliseconds. Default: the informer's.
-   * The shortest is 1 s.
+   * Time between resyncs of this handler, in milliseconds. Default: that of the informer. Minimum
+   * 1000.
    */
   resyncPeriod?: number | undefined;
-  /** In the metrics and in `informer.status()`. Default: `handler-1` for the first, and so on. */
+  /**
+   * The name in metrics and in `informer.status()`. Default: `handler-1` for the first, and so on.
+   */
   name?: string | undefined;
-  /** Tells that the handler does not keep up. Nothing is dropped, here or there. */
+  /** Reports that the handler is behind. Nothing is dropped. */
   highWater?: HighWater | undefined;
   /**
-   * From so many waiting notifications on, a new one is merged into the last one that waits for the
-   * same key, instead of being queued: updates become one from the first old state to the last new
-   * one, an addition takes the newest state, an update gives way to a deletion, and an addition and
-   * its deletion cancel out where the handler never heard of the object. A deletion and a later
-   * addition stay two. The order for each key is kept, and the last state is always told; what lies
-   * between may be left out. Without it, the default, every notification is delivered, as in
-   * client-go.
+   * From this length of the backlog on, a new notification is merged into the last waiting one of
+   * the same key: updates become one, from the first old state to the last new one; an addition
+   * takes the newest state; a deletion replaces an update; and an addition and its deletion cancel
+   * out if the handler never got the object. A deletion and a later addition stay two. The order
+   * for each key is kept, and the last state is always delivered; states between may be left out.
+   * Default: every notification is delivered, as in client-go.
    */
   coalesceAbove?: number | undefined;
 }
@@ -84,26 +82,29 @@ const HANDLER_OPTION_NAMES = namesOf<HandlerOptions>()({
   coalesceAbove: 1,
 });
 
-/** A handler's place at an informer. */
+/**
+ * The registration of a handler, from {@link SharedIndexInformer.addEventHandler}. client-go:
+ * ResourceEventHandlerRegistration.
+ */
 export interface Registration {
-  /** In metrics and messages. */
+  /** The name of the handler in metrics and messages. */
   readonly name: string;
-  /** The informer has synced, and this handler has been given every object of its initial list. */
+  /** The informer has synced, and this handler has got every object of its initial list. */
   hasSynced(): boolean;
-  /** The same as something to wait for. */
+  /** The same, to wait for. */
   hasSyncedChecker(): DoneChecker;
-  /** How many notifications wait to be delivered. */
+  /** The backlog: how many notifications wait to be delivered. */
   pending(): number;
   /**
-   * How many notifications were merged so far, and so are not delivered; see {@link
-   * HandlerOptions.coalesceAbove}. Each notification is delivered, or waits, or is one of these.
+   * How many notifications were merged, and so are not delivered; see {@link
+   * HandlerOptions.coalesceAbove}. Every other notification was delivered or waits.
    */
   coalesced(): number;
 }
 
 /**
- * Removes a handler and waits for its call that is under way:
- * `SharedIndexInformer.shutDownEventHandler`, as client-go has it.
+ * Removes a handler and waits for its running call: see {@link
+ * SharedIndexInformer.shutDownEventHandler}. client-go: ShutDownEventHandler.
  */
 export function shutDownEventHandler(
   informer: {

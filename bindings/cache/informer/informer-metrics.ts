@@ -1,7 +1,7 @@
 /**
- * client-go's informer metrics, and ours beside them. An informer without a name has none, and of
- * informers with one name and one resource the first has them, as in client-go
- * (tools/cache/informer_metrics.go, identity.go): two would overwrite each other.
+ * Informer metrics: those of client-go, and our own. An informer without a name has none. Of
+ * several informers with the same name and resource only the first has metrics, as in client-go
+ * (tools/cache/informer_metrics.go, identity.go), because they would overwrite each other.
  */
 import type { Clock } from '../../base/clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
@@ -16,45 +16,46 @@ export interface InformerIdentity {
   readonly resource: string;
 }
 
-/** Figures of an informer at the moment of the call; `undefined` for what is not known. */
+/** Current figures of an informer; `undefined` if unknown. */
 export interface InformerReadings {
   /** How many seconds ago the server last sent a byte. */
   lastSignOfLifeSeconds(): number | undefined;
-  /** Bytes of the cached objects, where they are kept as bytes. */
+  /** Bytes of the cached objects, if they are kept as bytes. */
   bytes(): number | undefined;
-  /** Cached objects that have nothing but their metadata, where the informer may cut them. */
+  /** Cached objects with metadata only, with `whenFull: 'metadata'`. */
   metadataOnly(): number | undefined;
-  /** Cached objects that are missing in an index, where there are index functions. */
+  /** Cached objects that are missing in an index, if there are index functions. */
   notIndexed(): number | undefined;
-  /** How many notifications wait for each handler; handlers of one name are added up. */
+  /** The backlog of each handler; handlers with the same name are added up. */
   handlerBacklogs(): { handler: string; depth: number }[];
-  /** How many calls of each handler threw or rejected; handlers of one name are added up. */
+  /** Failed calls of each handler; handlers with the same name are added up. */
   handlerFailures(): { handler: string; failures: number }[];
 }
 
 /**
- * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed;
- * what they throw or reject with is reported.
+ * Creates the metrics of informers. Metrics are set while events are processed; their errors and
+ * rejections are reported. client-go: tools/cache/informer_metrics.go InformerMetricsProvider.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
- * const informer = new SharedIndexInformer(new ListWatch(transport, Pod), { name: 'web', metricsProvider: metrics });
+ * const listWatch = new ListWatch(transport, Pod);
+ * const options = { name: 'web', metricsProvider: metrics };
+ * const informer = new SharedIndexInformer(listWatch, options);
  * void informer.run(); // no metrics before
  * await waitForCacheSync({}, informer);
- * console.log(metrics.text()); // informer_queued_items{name="web",group="",version="v1",resource="pods"} 0 …
+ * console.log(metrics.text());
+ * // informer_queued_items{name="web",group="",version="v1",resource="pods"} 0 …
  */
 export interface InformerMetricsProvider {
-  /** How many deltas wait to be processed. */
+  /** The number of queued deltas. */
   newQueuedItemMetric(id: InformerIdentity): { set(value: number): void };
-  /**
-   * How long a delta took to process, in seconds: store, indices and the queues of the handlers.
-   */
+  /** The time to process a delta, in seconds: store, indices and the backlogs of the handlers. */
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void };
-  /** The last 15 digits of the store's resource version, so that they fit a float. */
+  /** The last 15 digits of the store's resourceVersion, which fit a float. */
   newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void };
   /**
-   * Beyond client-go: figures to read when metrics are asked for. Called when the informer starts;
-   * what it returns when it ends.
+   * Beyond client-go: figures to read when metrics are collected. Called when the informer starts;
+   * the returned function is called when it ends.
    */
   addReadings?(id: InformerIdentity, readings: InformerReadings): () => void;
 }
@@ -66,10 +67,10 @@ export function identityOf(
   return { name, group, version, resource: plural };
 }
 
-/** The names and resources that are taken, by provider. */
-const taken = new WeakMap<InformerMetricsProvider, Set<string>>();
+/** The identities that have metrics, by provider. */
+const identities = new WeakMap<InformerMetricsProvider, Set<string>>();
 
-/** What an informer with metrics calls. */
+/** Updates the metrics of one informer. */
 export class InformerMeter {
   readonly #clock: Clock;
   readonly #queuedItems: { set(value: number): void };
@@ -100,7 +101,8 @@ export class InformerMeter {
   }
 
   /**
-   * `undefined`, and a report, where the name is taken for this resource, or the provider throws.
+   * Creates the metrics. If this identity has metrics already, or the provider throws, that is
+   * reported, and the result is `undefined`.
    */
   static start(
     provider: InformerMetricsProvider,
@@ -108,8 +110,8 @@ export class InformerMeter {
     clock: Clock,
     readings: InformerReadings,
   ): InformerMeter | undefined {
-    const names = taken.get(provider) ?? new Set();
-    taken.set(provider, names);
+    const names = identities.get(provider) ?? new Set();
+    identities.set(provider, names);
     const key = JSON.stringify(id);
     try {
       if (names.has(key)) {
@@ -137,16 +139,13 @@ export class InformerMeter {
     this.#started = this.#clock.now();
   }
 
-  /** After it, with what is left in the queue. */
+  /** After a delta was processed, with the number of queued deltas. */
   end(items: number): void {
     call(() => this.#latency.observe((this.#clock.now() - this.#started) / 1000));
     this.queued(items);
   }
 
-  /**
-   * What the store's version is after several of them: it is read out of an object, and only the
-   * last one will be seen.
-   */
+  /** The store's version, once after several deltas, because reading it may decode an object. */
   stored(resourceVersion: string): void {
     if (resourceVersion === this.#lastVersion) return;
     this.#lastVersion = resourceVersion;
@@ -160,7 +159,7 @@ export class InformerMeter {
   }
 }
 
-/** One metric a call, as each may answer with a promise that rejects. */
+/** Sets one metric; errors and rejections are reported. */
 function call(run: () => unknown): void {
   tell(run, 'informer metrics');
 }

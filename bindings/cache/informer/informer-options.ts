@@ -20,7 +20,7 @@ import { REFLECTOR_NAMES, type ReflectorOptions } from '../reflector/reflector-o
 import type { ReflectorStatus } from '../reflector/status.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 
-/** What an informer leaves to its reflector. */
+/** Options that are passed to the reflector. */
 const FROM_REFLECTOR = [
   'clock',
   'random',
@@ -35,57 +35,56 @@ const FROM_REFLECTOR = [
 type FromReflector = Pick<ReflectorOptions, (typeof FROM_REFLECTOR)[number]>;
 
 /**
- * `T` is inferred where the options are given; options kept in a variable and without a transform
- * need none.
+ * Options of a {@link SharedIndexInformer}. `T`, the type of the objects, is needed only for a
+ * transform. client-go: SharedIndexInformerOptions.
  */
 export interface SharedIndexInformerOptions<T extends object = never>
   extends FromReflector,
     CacheLimits {
   /**
-   * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default,
-   * is never, also for handlers that ask for it. A handler may have a period of its own. The
-   * shortest is 1 s.
+   * Time between resyncs, in milliseconds: handlers get the whole cache again as updates. 0, the
+   * default: never, whatever the options of a handler. A handler may have its own period. Minimum
+   * 1000.
    */
   resyncPeriod?: number | undefined;
   /**
-   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered
-   * by object, by a {@link DeltaFIFO}, as client-go's informers did before.
+   * `'real'`, the default: a {@link RealFIFO}, which keeps all deltas in order. `'delta'`: a {@link
+   * DeltaFIFO}, which gathers deltas by object, as client-go's informers did before.
    */
   fifo?: 'real' | 'delta' | undefined;
   /**
-   * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
-   * change the object it is given, and must return it or another with `metadata.name`; it must be
-   * idempotent, as an object that did not change may come again. One that throws is reported (code
-   * TRANSFORM), and the object is kept as it was by then, with the name, namespace and version that
-   * it came with.
+   * Changes each object before it is stored; the cache then holds decoded objects. It may change
+   * its argument in place, and must return an object with `metadata.name`. It must be idempotent,
+   * because an unchanged object may come again. If it throws, that is reported (code TRANSFORM),
+   * and the object is stored as the transform left it, with its original name, namespace and
+   * version.
    */
   transform?(object: T): T;
   /**
-   * Whether plain and transformed objects are frozen all through on their way in, so that a reader
-   * that writes to one gets a TypeError on the spot. Default: yes, unless NODE_ENV is `production`
-   * or the mutation detector is on.
+   * Deep-freeze decoded and transformed objects, so that writing to one throws a TypeError.
+   * Default: true, unless NODE_ENV is `production` or the mutation detector is on.
    */
   freeze?: boolean | undefined;
   /**
-   * Whether to watch for two minutes, once a second, that no reader changes an object of the cache,
-   * and to report one that was changed through handleError, with what changed (code MUTATED). Costs
-   * a copy of every object. Default: whether the environment variable KUBE_CACHE_MUTATION_DETECTOR
-   * is true and no other option needs bytes.
+   * Check once a second, for two minutes, that no reader changes a cached object, and report a
+   * changed object through handleError, with the first difference (code MUTATED). Costs a copy of
+   * every object. Default: true if the environment variable KUBE_CACHE_MUTATION_DETECTOR is true
+   * and no other option needs objects as bytes.
    */
   mutationDetector?: boolean | undefined;
   /**
-   * How long `run` and `stop` wait for calls of handlers that are under way, their promises
-   * included, in milliseconds. Default 10 000: less than the grace of a process that is told to
-   * end, so that it can still say which handler has not. Then that is reported (code TIMEOUT), and
-   * the calls go on. 0: not at all; Infinity: as long as they take, as in client-go.
+   * How long `run` and `stop` wait for running calls of handlers, including their promises, in
+   * milliseconds. Default 10 000, which is less than the usual grace period of a process. After
+   * that the handlers that have not ended are reported (code TIMEOUT), and their calls go on. 0: do
+   * not wait; Infinity: no limit, as in client-go.
    */
   shutdownTimeout?: number | undefined;
   /**
-   * The informer's name in its metrics; without one it has none. Of one resource each informer
-   * needs its own.
+   * The informer's name in metrics; without a name it has none. Informers of one resource need
+   * different names.
    */
   name?: string | undefined;
-  /** Gets the metrics of the informer. */
+  /** Creates the metrics of the informer. Has no effect without `name`. */
   metricsProvider?: InformerMetricsProvider | undefined;
 }
 
@@ -103,36 +102,39 @@ export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
   shutdownTimeout: 1,
 });
 
-/** What an informer says of itself. */
+/** The status of an informer: plain data, computed on request. */
 export interface InformerStatus extends ReflectorStatus {
   hasSynced: boolean;
   isStopped: boolean;
-  /** How many objects are cached. */
+  /** The number of cached objects. */
   objects: number;
-  /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
+  /**
+   * Bytes of the objects that are kept as bytes (`live`), and of the memory that holds them
+   * (`total`).
+   */
   bytes: { live: number; total: number };
   /**
-   * How many of the cached objects have nothing but their metadata, as there was no room: see the
-   * option `whenFull`.
+   * The number of cached objects with metadata only, because they did not fit: see the option
+   * `whenFull`.
    */
   metadataOnly: number;
   /**
-   * How many of the cached objects are missing in an index, as its function threw for them. It is
-   * asked again with the object's next change, at the next resync or relist, and after a while with
-   * any event or bookmark.
+   * The number of cached objects that are missing in an index because its function threw. It is
+   * called again with the object's next change, at the next resync or relist, and after a while
+   * with any event or bookmark.
    */
   notIndexed: number;
-  /** How many changes wait to be taken over into the cache. */
+  /** The number of queued deltas (of a DeltaFIFO: objects). */
   queued: number;
   /** In the order in which they were added. */
   handlers: {
     name: string;
     hasSynced: boolean;
-    /** How many notifications wait. */
+    /** The backlog: how many notifications wait. */
     pending: number;
-    /** How many were merged so far, and so are not delivered. */
+    /** How many notifications were merged, and so are not delivered. */
     coalesced: number;
-    /** How many calls threw or rejected: those notifications are lost to this handler. */
+    /** How many calls threw or rejected; they are not repeated. */
     failed: number;
   }[];
 }
@@ -161,24 +163,23 @@ export function requireInformerOptions<T extends object>(
 /** Default of the option `shutdownTimeout`. */
 export const SHUTDOWN_MS = 10_000;
 
-/** What guards the objects of a cache, by the options and by the environment. */
+/** Whether to freeze objects and to detect mutations, by the options and the environment. */
 export function guardsOf<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): { freeze: boolean; detect: boolean } {
-  // The variable is a wish for a whole process: it does not take the limits of a cache away, which
-  // need bytes.
+  // The variable applies to the whole process, so it does not override options that need bytes.
   const detect =
     options.mutationDetector ??
     (!needsBytes(options) && environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR'));
-  // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the
-  // program failing.
+  // Frozen objects cannot be changed; the detector reports a change without making the program
+  // fail.
   return {
     detect,
     freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production'),
   };
 }
 
-/** Those of the options that the reflector takes. */
+/** The options for the reflector. */
 export function reflectorOptions<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): FromReflector {

@@ -1,6 +1,6 @@
 /**
- * The informer metrics in Prometheus' text format: client-go's with the names, labels and buckets
- * that Kubernetes gives them, and ours, which begin with `capstan_` and are read when text() is
+ * Informer metrics in the text format of Prometheus: those of client-go, with the names, labels and
+ * buckets of Kubernetes, and our own, which begin with `capstan_` and are read when text() is
  * called.
  */
 import {
@@ -25,7 +25,7 @@ const LATENCY_BUCKETS: readonly number[] = [
 ];
 
 interface Figures {
-  /** Set while it runs. */
+  /** Set once the informer runs. */
   queued?: number;
   resourceVersion?: number;
   latency?: Histogram;
@@ -33,8 +33,8 @@ interface Figures {
 }
 
 /**
- * Collects the metrics of every named informer that it is given to. What one has counted stays when
- * it has ended, until another one ends.
+ * Collects the metrics of all named informers that have this provider. The counts of an informer
+ * that has ended stay until another one ends.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -60,8 +60,8 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
 
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
     const figures = this.#of(id);
-    // Those of one that had the name before: a count that went back would look like a restart to
-    // Prometheus, which adds up increases.
+    // Continues the counts of an earlier informer of the same name: Prometheus takes a decreasing
+    // counter for a restart.
     const counts = figures.latency ?? emptyHistogram(LATENCY_BUCKETS);
     figures.latency = counts;
     return { observe: (seconds) => observe(LATENCY_BUCKETS, counts, seconds) };
@@ -76,7 +76,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     };
   }
 
-  /** An informer that has ended has its counts alone. */
+  /** When the returned function is called, only the counts stay. */
   addReadings(id: InformerIdentity, readings: InformerReadings): () => void {
     this.#of(id).readings = readings;
     return () => {
@@ -84,13 +84,13 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       const labels = labelsOf(id);
       this.#informers.delete(labels);
       this.#informers.set(labels, { latency });
-      // Programs that name informers after what comes and goes have ever more of them.
+      // Counts of older informers are removed, so that short-lived names do not pile up.
       for (const [other, { queued }] of this.#informers)
         if (other !== labels && queued === undefined) this.#informers.delete(other);
     };
   }
 
-  /** All metrics of all informers, in the text format (version 0.0.4). */
+  /** The metrics of all informers, in the text format of Prometheus (version 0.0.4). */
   text(): string {
     const informers = byName(this.#informers);
     const lines: string[] = [];
@@ -151,7 +151,8 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     metric(
       'histogram',
       'informer_processing_latency_seconds',
-      '[ALPHA] Time taken to process events after they are popped from the informer queue, in seconds.',
+      '[ALPHA] Time taken to process events after they are popped from the informer queue, ' +
+        'in seconds.',
       (labels, figures) =>
         figures.latency === undefined
           ? []

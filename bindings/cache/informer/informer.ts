@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The shared informer: one list and watch, one indexed store, any number of handlers.
+ * SharedIndexInformer: one list and watch, one indexed store, any number of handlers.
  *
  *     reflector → queue → Indexer → SharedProcessor → handlers
  *
- * Invariant: the store and its indices change before any handler is told; both happen in one turn,
- * so that a handler added at any moment gets the store's content and then every later delta, none
- * missing and none twice. client-go: tools/cache/shared_informer.go.
+ * Invariant: the store and its indices change before any handler is notified, in the same turn. So
+ * a handler that is added at any moment gets the objects of the store and then every later delta,
+ * none missing and none twice. client-go: tools/cache/shared_informer.go.
  */
 import { calls } from '../../base/calls.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ import { RealFIFO } from '../queue/fifo.ts';
 import type { Queue, TransformFunc } from '../queue/queue.ts';
 import type { ListWatch } from '../reflector/list-watch.ts';
 import { Reflector } from '../reflector/reflector.ts';
-import { Rounds } from '../reflector/relist-loop.ts';
+import { RelistLoop } from '../reflector/relist-loop.ts';
 import type { WatchErrorHandler } from '../reflector/status.ts';
 import type { IndexSpec } from '../rest/resource.ts';
 import { CacheIndexer } from '../store/cache-indexer.ts';
@@ -60,7 +60,9 @@ import { SharedProcessor } from './processor.ts';
 import { ResyncSchedule } from './resync.ts';
 
 /**
- * A cache of one resource that follows the server, and tells handlers what changed.
+ * A cache of one resource, kept up to date by list and watch, with event handlers. Objects of the
+ * cache are read-only, because all readers share them. It runs once: from `run` until its signal or
+ * `stop`. client-go: tools/cache/shared_informer.go SharedIndexInformer.
  *
  * @example
  * const informer = new SharedIndexInformer(new ListWatch(transport, Pod));
@@ -80,44 +82,44 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #processor = new SharedProcessor<T>();
   readonly #detector: MutationDetector | undefined;
   /**
-   * What the store became, to all handlers. An update that changed nothing goes to those who take
-   * part in the resync.
+   * Passes changes of the store to all handlers; an unchanged update only to those that take part
+   * in the resync.
    */
   readonly #distributor: DeltaHandler<T> = {
     isIdle: () => this.#processor.isEmpty() && this.#detector === undefined,
     onAdd: (object, isInInitialList) => {
       this.#detector?.add(object);
       this.#processor.distribute(
-        { type: 'add', object, isInInitialList, repeated: this.#repeats },
+        { type: 'add', object, isInInitialList, repeated: this.#hasRepeatedKeys },
         false,
       );
     },
     onUpdate: (old, object) => {
       if (object !== old) this.#detector?.add(object);
-      this.#tellUpdate(old, object, new LazyChange(old, object));
+      this.#notifyUpdate(old, object, new LazyChange(old, object));
     },
     onCompared: (old, object, changes) =>
-      this.#tellUpdate(old, object, new LazyChange(old, object, changes)),
+      this.#notifyUpdate(old, object, new LazyChange(old, object, changes)),
     onDelete: (object) => {
       this.#unseen.deleted(object);
       this.#processor.distribute({ type: 'delete', object }, false);
     },
   };
-  readonly #rounds: Rounds;
+  readonly #relistLoop: RelistLoop;
   readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
-  /** Resolves when no handler is told anything more. */
-  readonly #quiet = deferred();
-  #handlersEnding: Promise<void> | undefined;
+  /** Resolves when no further notification will be delivered. */
+  readonly #notificationsEnded = deferred();
+  #handlersEndedPromise: Promise<void> | undefined;
   #changed: ReturnType<typeof deferred> | undefined;
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
   #transform: TransformFunc<T> | undefined;
   #watchErrorHandler: WatchErrorHandler | undefined;
   #handlers = 0;
-  /** The list that is being processed has a key twice. */
-  #repeats = false;
+  /** The current list has a key twice. */
+  #hasRepeatedKeys = false;
   #started = false;
   #stopped = false;
 
@@ -131,8 +133,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#options = options;
     this.#clock = clock;
     this.#describe = listWatch.describe();
-    this.#rounds = new Rounds(clock, options.random ?? Math.random, (error, afterMs) =>
-      this.#reflector.refused(error, afterMs),
+    this.#relistLoop = new RelistLoop(clock, options.random ?? Math.random, (error, afterMs) =>
+      this.#reflector.relisting(error, afterMs),
     );
     this.#resync = new ResyncSchedule(resyncPeriod);
     this.#transform = transform;
@@ -171,24 +173,24 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       },
-      onTaken: () => this.#tellWaiting(),
-      toldBehind: () => this.#processor.behind(),
-      onRefused: (error) => this.#rounds.again(error),
+      onProcessed: () => this.#cacheChanged(),
+      handlersBehind: () => this.#processor.behind(),
+      onStoreError: (error) => this.#relistLoop.relist(error),
     });
     this.#watchErrorHandler = watchErrorHandler;
     this.#reflector = this.#newReflector();
   }
 
   /**
-   * Adds a handler, before or while the informer runs. One that comes late is first told of every
-   * object that is there, as additions with `isInInitialList`.
+   * Adds a handler, before or while the informer runs. A late handler first gets every cached
+   * object, as an addition with `isInInitialList`. client-go: AddEventHandlerWithOptions.
    *
    * @throws CapstanError STOPPED, INVALID_ARGUMENT
    */
   addEventHandler(handler: ResourceEventHandler<T>, options: HandlerOptions = {}): Registration {
     requireHandler(handler);
     requireHandlerOptions(options);
-    if (this.#stopped) throw this.#isStopped('add handlers');
+    if (this.#stopped) throw this.#stoppedError('add handlers');
     const resync = this.#resync.periodFor(options.resyncPeriod, this.#started);
     const name = options.name ?? `handler-${++this.#handlers}`;
     const listener = new ProcessorListener(handler, {
@@ -207,20 +209,20 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * From now on this handler is told nothing, not even what was waiting for it; a call that is
-   * under way goes on. Again, or of another informer: no effect.
+   * Removes a handler and drops its backlog; a running call goes on. A second call, or a
+   * registration of another informer, has no effect. client-go: RemoveEventHandler.
    *
-   * @throws CapstanError INVALID_ARGUMENT for what is no registration
+   * @throws CapstanError INVALID_ARGUMENT for a value that is not a registration
    */
   removeEventHandler(registration: Registration): void {
     this.#processor.remove(listenerOf(registration));
   }
 
   /**
-   * Removes a handler and waits until none of its calls is under way, so that what it uses can be
-   * closed. Rejects with ABORTED when the signal fires before. Called by the handler itself, it
-   * does not wait for that call; but a handler that awaits it after another `await` would wait for
-   * itself.
+   * Removes a handler and waits until none of its calls is running, so that its resources can be
+   * closed. Rejects with ABORTED if the signal fires first. Called by the handler itself, it does
+   * not wait for that call; but if the handler calls and awaits it after another `await`, it waits
+   * for itself. client-go: ShutDownEventHandler.
    */
   async shutDownEventHandler(
     registration: Registration,
@@ -235,73 +237,76 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Replaces the option `watchErrorHandler`.
+   * Replaces the option `watchErrorHandler`. client-go: SetWatchErrorHandlerWithContext.
    *
    * @throws CapstanError ALREADY_STARTED once the informer runs
    */
   setWatchErrorHandler(handler: WatchErrorHandler): void {
     requireFunction('handler', handler);
-    if (this.#started) throw this.#alreadyStarted('set the watch error handler before');
+    if (this.#started) throw this.#startedError('set the watch error handler before');
     this.#watchErrorHandler = handler;
     this.#reflector = this.#newReflector();
   }
 
   /**
-   * Replaces the option `transform`.
+   * Replaces the option `transform`. client-go: SetTransform.
    *
-   * @throws CapstanError ALREADY_STARTED once the informer runs; INVALID_ARGUMENT where an option
-   *   needs objects kept as bytes
+   * @throws CapstanError ALREADY_STARTED once the informer runs; INVALID_ARGUMENT if an option
+   *   needs objects as bytes
    */
   setTransform(transform: TransformFunc<T>): void {
     requireFunction('transform', transform);
     requireBytesFree(this.#options, 'a transform');
-    if (this.#started) throw this.#alreadyStarted('set the transform before');
+    if (this.#started) throw this.#startedError('set the transform before');
     this.#transform = transform;
     this.#reflector = this.#newReflector();
   }
 
   /**
-   * Adds indices, before or while the informer runs, also over what is cached already. A shorthand
-   * for the indexer's, which knows of no end.
+   * Adds indices, before or while the informer runs, also over cached objects. client-go:
+   * AddIndexers.
    *
    * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    if (this.#stopped) throw this.#isStopped('add indices');
+    if (this.#stopped) throw this.#stoppedError('add indices');
     this.#indexer.addIndexers(more);
   }
 
-  /** Reads the cache by namespace, name and labels. */
+  /** A lister, which reads the cache by namespace, name and labels. */
   lister(): Lister<T> {
     return new Lister<T>(this.#indexer);
   }
 
   /**
-   * The cache, with the index `namespace` and those of the resource. To be read only; it stays
-   * readable after `stop`.
+   * The cache, with the index `namespace` and those of the resource. Only read it; it stays
+   * readable after `stop`. client-go: GetIndexer.
    */
   getIndexer(): Indexer<T, I | 'namespace'> {
     return this.#indexer;
   }
 
-  /** The same cache, by its other name in client-go. */
+  /** The same as `getIndexer`. client-go: GetStore. */
   getStore(): Indexer<T, I | 'namespace'> {
     return this.#indexer;
   }
 
-  /** The first list is in the cache, and handlers have been queued all of it. Stays true. */
+  /**
+   * The first list is in the cache and in the backlogs of the handlers. Stays true. client-go:
+   * HasSynced.
+   */
   hasSynced(): boolean {
     return this.#loop.queue.hasSynced();
   }
 
-  /** The same as something to wait for. */
+  /** The same, to wait for. client-go: HasSyncedChecker. */
   hasSyncedChecker(): DoneChecker {
     return { name: `informer of ${this.#describe}`, done: this.#synced.promise };
   }
 
   /**
-   * The version of the last list, event or bookmark; the cache may lag behind it by what is being
-   * processed.
+   * The version of the last list, event or bookmark; the cache may be behind it by the queued
+   * deltas. client-go: LastSyncResourceVersion.
    */
   lastSyncResourceVersion(): string {
     return this.#reflector.lastSyncResourceVersion();
@@ -309,20 +314,21 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /**
    * Lists and watches until the signal fires or `stop` is called; resolves when everything has
-   * ended, calls of handlers that were under way included (`shutdownTimeout` at most). Failures of
-   * the server never end it. After `stop` it resolves at once.
+   * ended, including running calls of handlers (for at most `shutdownTimeout`). Failures of the
+   * server never end it; they go to the `watchErrorHandler`. After `stop` it resolves at once.
+   * client-go: RunWithContext.
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     requireSignalOptions(options, 'run()');
-    if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
+    if (this.#started) throw this.#startedError('it runs once, make another one to start again');
     this.#started = true;
-    if (!this.#stopped) this.#startGuards();
+    if (!this.#stopped) this.#startMonitoring();
     const { signal } = options;
     const unlisten = onAbort(signal, () => this.#stop.abort());
     try {
-      await this.#rounds.run((signal) => this.#reflector.run({ signal }), this.#stop.signal);
+      await this.#relistLoop.run((signal) => this.#reflector.run({ signal }), this.#stop.signal);
       await this.#loop.idle();
     } finally {
       unlisten();
@@ -332,24 +338,24 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Ends the informer; resolves when everything has ended, as `run` does. What handlers have not
-   * been told yet they are not told. Legal at any time and any number of times; called by one of
-   * its handlers, it does not wait for that call. But a handler that awaits it after another
-   * `await` waits for itself, until `shutdownTimeout` is over.
+   * Stops the informer and drops all backlogs; resolves when everything has ended, as `run` does.
+   * May be called at any time, and repeatedly. Called by one of its handlers, it does not wait for
+   * that call; but if the handler calls and awaits it after another `await`, it waits for itself,
+   * until `shutdownTimeout` is over.
    */
   async stop(): Promise<void> {
     const caller = this.#processor.calling();
     this.#stop.abort();
     if (!this.#started) this.#end();
-    await this.#quiet.promise;
-    await (caller === undefined ? this.#handlersEnded() : this.#leave(caller));
+    await this.#notificationsEnded.promise;
+    await (caller === undefined ? this.#handlersEnded() : this.#waitForHandlers(caller));
   }
 
   /**
-   * Says that this process has written an object, as a client with this cache does by itself.
-   * Should others delete it before the cache has shown it, where no event and no list can tell,
-   * handlers get a tombstone with this state, what the server answered. Once it runs, and not with
-   * `fifo: 'delta'`.
+   * Call this after this process has written an object; a client with this cache does so itself. If
+   * the object is deleted in a gap of the watch before the cache has it, no event and no list
+   * tells, and handlers get a tombstone with this state, the server's answer. Has no effect before
+   * `run`, and with `fifo: 'delta'`.
    *
    * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
    */
@@ -358,10 +364,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#unseen.wrote(object);
   }
 
-  /**
-   * `await using informer = …` stops it at the end of the block, where the runtime has
-   * `Symbol.asyncDispose`.
-   */
+  /** The same as `stop()`, for `await using informer = …`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
@@ -371,14 +374,15 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#started;
   }
 
-  /** Has been stopped: no handler is told anything more. */
+  /** Has been stopped: no further notification is delivered. Stays true. client-go: IsStopped. */
   isStopped(): boolean {
     return this.#stopped;
   }
 
   /**
-   * What its cache makes of an object of the server, as a new object; `undefined` where that is all
-   * of it (but for `managedFields`). Writing back what a cache has less of would delete the rest.
+   * A function that gives, as a new object, what this cache keeps of an object of the server;
+   * `undefined` if that is the whole object (except `managedFields`). Writing back a reduced object
+   * would delete the rest.
    */
   keeps(): ((object: T) => T) | undefined {
     const { drop } = this.#options;
@@ -386,28 +390,25 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return keptBy<T>({ drop, metadataOnly, transform: this.#transform });
   }
 
-  /** What it is restricted to, as the server is asked. */
+  /** The namespace and selectors of its requests, including changes by `tweak`. */
   selection(): ReturnType<ListWatch<T, I>['selection']> {
     return this.#listWatch.selection();
   }
 
-  /**
-   * Resolves when the cache has next taken something over, be it an event, a list or a bookmark, or
-   * when the informer ends.
-   */
+  /** Resolves at the next event, list or bookmark in the cache, or when the informer ends. */
   changed(): Promise<void> {
     this.#changed ??= deferred();
     return this.#stopped ? Promise.resolve() : this.#changed.promise;
   }
 
   /**
-   * Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this
-   * call.
+   * State, freshness and failures of the reflector, the size of the cache, and the backlogs of the
+   * handlers, as plain data.
    */
   status(): InformerStatus {
     return {
       ...this.#reflector.status(),
-      ...(this.#rounds.isWaiting ? { state: 'waiting' } : {}),
+      ...(this.#relistLoop.isWaiting ? { state: 'waiting' } : {}),
       hasSynced: this.hasSynced(),
       isStopped: this.#stopped,
       objects: this.#indexer.size(),
@@ -426,9 +427,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * All that handlers are told, for `for await`; each loop begins with the objects that are there.
-   * Ends with the signal, or when the informer has been stopped. What the loop does not take waits
-   * in memory.
+   * The notifications of a handler as an async iterable; each loop begins with the cached objects.
+   * It ends with the signal, or when the informer is stopped. Events that the loop does not consume
+   * are buffered without limit.
    */
   events(options: { signal?: AbortSignal | undefined } = {}): AsyncIterable<InformerEvent<T>> {
     requireSignalOptions(options, 'events()');
@@ -449,7 +450,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     });
   }
 
-  /** Objects stay bytes unless something of the user's changes them or watches them. */
+  /** Objects are kept as bytes, unless an option needs decoded ones. */
   #decoder(): Decoder<T> {
     const { expected } = this.#listWatch;
     const options = byteOptions(this.#options);
@@ -458,14 +459,14 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#transform !== undefined ||
       this.#detector !== undefined;
     if (decodes) return jsonDecoder<T>(expected, options);
-    // A queue that gathers by key has to look at the objects.
+    // DeltaFIFO computes the key of each object, which needs decoded objects.
     return this.#indexer.decoder(expected, {
       ...options,
       storedObjects: fifoOf(this.#options) !== 'delta',
     });
   }
 
-  #startGuards(): void {
+  #startMonitoring(): void {
     this.#detector?.start();
     const { name, metricsProvider } = this.#options;
     if (name === undefined || metricsProvider === undefined) return;
@@ -489,36 +490,36 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     );
   }
 
-  #tellUpdate(old: T, object: T, change: LazyChange): void {
+  #notifyUpdate(old: T, object: T, change: LazyChange): void {
     this.#processor.distribute(new Updated(old, object, change), change.sameResourceVersion);
   }
 
-  #tellWaiting(): void {
+  #cacheChanged(): void {
     if (this.#indexer.notIndexed() > 0) this.#indexer.retryIndexing();
     this.#changed?.resolve();
     this.#changed = undefined;
   }
 
-  /** What came off the queue. */
+  /** Processes popped deltas. */
   #process(deltas: Deltas<T>, isInInitialList: boolean): void {
-    this.#repeats = this.#processor.coalesces() && deltas.some(hasRepeats);
+    this.#hasRepeatedKeys = this.#processor.coalesces() && deltas.some(hasRepeats);
     const before = deltas[0]?.type === 'ReplacedAll' ? this.#unseen.replacing() : undefined;
     try {
       processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
     } finally {
-      this.#repeats = false;
+      this.#hasRepeatedKeys = false;
     }
     if (before !== undefined) this.#unseen.replaced(before);
   }
 
-  #alreadyStarted(advice: string): CapstanError {
+  #startedError(advice: string): CapstanError {
     return new CapstanError(
       'ALREADY_STARTED',
       `the informer of ${this.#describe} has been started: ${advice}`,
     );
   }
 
-  #isStopped(what: string): CapstanError {
+  #stoppedError(what: string): CapstanError {
     return new CapstanError(
       'STOPPED',
       `the informer of ${this.#describe} has been stopped: ${what} before`,
@@ -533,17 +534,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#events.end();
     this.#detector?.stop();
     this.#loop.meter?.stop();
-    this.#quiet.resolve();
-    this.#tellWaiting();
+    this.#notificationsEnded.resolve();
+    this.#cacheChanged();
   }
 
   #handlersEnded(): Promise<void> {
-    this.#handlersEnding ??= this.#leave();
-    return this.#handlersEnding;
+    this.#handlersEndedPromise ??= this.#waitForHandlers();
+    return this.#handlersEndedPromise;
   }
 
-  /** Resolves when no call of another handler is under way, or the time is over. */
-  async #leave(caller?: ProcessorListener<T>): Promise<void> {
+  /** Resolves when no call of another handler is running, or after `shutdownTimeout`. */
+  async #waitForHandlers(caller?: ProcessorListener<T>): Promise<void> {
     const { shutdownTimeout = SHUTDOWN_MS } = this.#options;
     const leaving = this.#processor.leaving(caller);
     if (leaving.length === 0 || shutdownTimeout === 0) return;
@@ -554,7 +555,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     handleError(
       new CapstanError(
         'TIMEOUT',
-        `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ended: ${late.join(', ')}. They go on: give them the signal, or raise "shutdownTimeout"`,
+        `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ` +
+          `ended: ${late.join(', ')}. They go on: give them the signal, or raise "shutdownTimeout"`,
       ),
       what,
     );

@@ -1,6 +1,6 @@
 /**
- * One handler and what it is still to be told. Each notification is delivered once, after the one
- * before it; a handler that returns a promise gets the next one when that has settled. client-go:
+ * ProcessorListener: one handler and its backlog. Notifications are delivered once, in order; if
+ * the handler returns a promise, the next one waits until it has settled. client-go:
  * tools/cache/shared_informer.go processorListener, without the pause of a second after a handler
  * that threw.
  */
@@ -25,8 +25,8 @@ export class ProcessorListener<T extends object> implements Registration {
   readonly #coalesceAbove: number;
   readonly #resyncPeriod: number;
   /**
-   * The place of the last notification that waits for each key. Made when the backlog first exceeds
-   * its limit, and given up when it is empty: below the limit nothing is paid for it.
+   * The position of the last waiting notification of each key. Created when the backlog first
+   * exceeds its limit, and dropped when it is empty, so that it costs nothing below the limit.
    */
   #places: Map<string, number> | undefined;
   #coalesced = 0;
@@ -34,12 +34,12 @@ export class ProcessorListener<T extends object> implements Registration {
   #aboveHighWater = false;
   #nextResync: number;
   #delivering = false;
-  /** A promise of the handler's is waited for. */
-  #held = false;
+  /** A promise of the handler is pending. */
+  #awaiting = false;
   #stopped = false;
   #idle: ReturnType<typeof deferred> | undefined;
   #upstreamSynced = false;
-  /** Notifications of the initial list that have not been delivered yet. */
+  /** Undelivered notifications of the initial list. */
   #initial = 0;
   #hasSynced = false;
 
@@ -69,24 +69,21 @@ export class ProcessorListener<T extends object> implements Registration {
     return this.#backlog.length;
   }
 
-  /**
-   * What waits for nothing but its turn: a handler that is waited for decides by itself how much
-   * that is.
-   */
+  /** The backlog, or 0 while a promise of the handler is pending. */
   overdue(): number {
-    return this.#held ? 0 : this.#backlog.length;
+    return this.#awaiting ? 0 : this.#backlog.length;
   }
 
   coalesced(): number {
     return this.#coalesced;
   }
 
-  /** How many calls of the handler threw or rejected. */
+  /** The number of calls that threw or rejected. */
   failed(): number {
     return this.#failed;
   }
 
-  /** Whether this handler may ever be told less than everything. */
+  /** Whether notifications may be merged. */
   coalesces(): boolean {
     return this.#coalesceAbove !== Number.POSITIVE_INFINITY;
   }
@@ -103,38 +100,37 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#checkHighWater();
     if (this.#delivering) return;
     this.#delivering = true;
-    // Not here: the store may be in the middle of a batch of notifications, and handlers may call
-    // back.
+    // Not synchronously: the store may be in the middle of a batch, and handlers may call back.
     queueMicrotask(() => void this.#deliverAll());
   }
 
-  /** Everything of the initial list has been added. */
+  /** The initial list has been added completely. */
   upstreamSynced(): void {
     this.#upstreamSynced = true;
     this.#checkSynced();
   }
 
-  /** Drops what waits; nothing is delivered from now on. `ended` waits for what is under way. */
+  /** Drops the backlog and delivers nothing more. `ended` waits for a running call. */
   stop(): void {
     this.#stopped = true;
     this.#backlog.clear();
     this.#places = undefined;
   }
 
-  /** A call of the handler is under way, or about to begin. */
+  /** A call of the handler is running, or about to begin. */
   get busy(): boolean {
     return this.#delivering;
   }
 
-  /** Resolves when no call of the handler is under way. */
+  /** Resolves when no call of the handler is running. */
   ended(): Promise<void> {
     if (!this.#delivering) return Promise.resolve();
     this.#idle ??= deferred();
     return this.#idle.promise;
   }
 
-  /** Whether it is this handler's turn; if so, the next turn is one period later. */
-  takeResync(now: number): boolean {
+  /** Whether the handler's resync is due; if so, the next one is one period later. */
+  isResyncDue(now: number): boolean {
     if (this.#resyncPeriod === 0 || now < this.#nextResync) return false;
     this.#nextResync = now + this.#resyncPeriod;
     return true;
@@ -147,14 +143,14 @@ export class ProcessorListener<T extends object> implements Registration {
       try {
         const result: unknown = this.#deliver(next);
         if (isThenable(result)) {
-          this.#held = true;
+          this.#awaiting = true;
           await result;
         }
       } catch (error) {
         this.#failed++;
         handleError(error, 'informer handler');
       }
-      this.#held = false;
+      this.#awaiting = false;
       if (isInitial(next)) this.#initialDone();
       if (this.#slice.over()) await this.#slice.yield();
     }
@@ -202,7 +198,7 @@ export class ProcessorListener<T extends object> implements Registration {
     }
   }
 
-  /** False where it has to be queued. */
+  /** Merges a notification into the last one of its key; false if it must be queued. */
   #mergeIntoLast(notification: Notification<T>): boolean {
     this.#places ??= new Map(this.#lastPlaces());
     const key = notificationKey(notification);

@@ -1,7 +1,7 @@
 /**
- * What handlers are told, and how two notifications become one where a handler does not keep up. A
- * handler that gets the one ends with the same state of the object as after the two, and never
- * misses a deletion.
+ * Notifications of handlers, and how two are merged if a handler is behind (option
+ * `coalesceAbove`). After the merged one a handler has the same state of the object as after both,
+ * and no deletion is lost.
  */
 import { type Change, LazyChange } from '../bytes/change.ts';
 import {
@@ -13,12 +13,10 @@ export interface Added<T> {
   readonly type: 'add';
   readonly object: T;
   readonly isInInitialList: boolean;
-  /**
-   * The key stood twice in a list, so that the handler may know the object from an addition before.
-   */
+  /** The list had the key twice, so that the handler may have got an addition of it before. */
   readonly repeated: boolean;
 }
-/** A class and no literal, as there are many: see bytes/copy.ts. */
+/** A class rather than a literal, because there are many: see bytes/copy.ts. */
 export class Updated<T> {
   readonly type = 'update';
   readonly old: T;
@@ -42,8 +40,8 @@ export function notificationKey<T extends object>(notification: Notification<T>)
 }
 
 /**
- * One notification for two of a key that follow each other; `'none'` where they cancel out,
- * `undefined` where both have to be told.
+ * Merges two successive notifications of one key; `'none'` if they cancel out, `undefined` if both
+ * must be delivered.
  */
 export function mergeNotifications<T extends object>(
   first: Notification<T>,

@@ -1,8 +1,7 @@
 /**
- * The step from queue to store and handlers: applies deltas to a store and says what that was to
- * it, an addition, an update or a deletion. The store, with its indices, has changed before the
- * handler is told, and both happen in one turn. client-go: tools/cache/controller.go processDeltas,
- * processReplacedAllInfo.
+ * Applies deltas to a store and calls a handler with the resulting additions, updates and
+ * deletions. The store and its indices change before the handler is called, in the same turn.
+ * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
  */
 import { invalid } from '../../base/errors.ts';
 import { toObject } from '../bytes/lazy.ts';
@@ -16,22 +15,23 @@ import {
 } from '../store/store-types.ts';
 
 /**
- * Is told what became of a store. Must not throw: what follows in the same delta would not be told.
+ * Called with the changes of a store. Must not throw, because the rest of the delta would not be
+ * delivered.
  */
 export interface DeltaHandler<T> {
   onAdd(object: T, isInInitialList: boolean): void;
   onUpdate(old: T, now: T): void;
   /**
-   * In place of `onUpdate` where the store has compared bytes. @param changes bits of what changed
-   * (change.ts)
+   * Called instead of `onUpdate` if the store has compared bytes. @param changes the changes as
+   * bits (change.ts)
    */
   onCompared?(old: T, now: T, changes: number): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
-  /** True while nobody listens: then nothing is made to be told. */
+  /** True if there is no handler: then no objects are made for it. */
   isIdle?(): boolean;
 }
 
-/** What deltas are applied to. `Indexer` is one. */
+/** The store of {@link processDeltas}, such as an `Indexer`. */
 export interface DeltaStore<T> {
   get(object: T): T | undefined;
   getByKey(key: string): T | undefined;
@@ -42,14 +42,11 @@ export interface DeltaStore<T> {
   /** `noListeners`: as for `exchange`. */
   replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
-  /**
-   * `get` and `update` in one, where the store has that. `noListeners`: nobody will see the object
-   * or what it gives.
-   */
+  /** `get` and `update` in one. `noListeners`: no handler gets the object or the result. */
   exchange?(object: T, noListeners: boolean): T | undefined;
-  /** What the last `exchange` changed, as bits, where it compared bytes. */
+  /** The changes of the last `exchange`, as bits, if it compared bytes. */
   readonly exchanged?: number | undefined;
-  /** What a replace would do, where the store knows without asking for every key. */
+  /** What a replace would do, if the store can tell faster than by key. */
   compare?(objects: readonly T[]): {
     replaced: (T | undefined)[];
     gone: DeletedFinalStateUnknown<T>[];
@@ -57,11 +54,11 @@ export interface DeltaStore<T> {
 }
 
 /**
- * Applies one delta. Where the store refuses it, its error is thrown, nothing has changed and
- * nobody has been told.
+ * Applies one delta. If the store throws, so does this; then nothing has changed, and the handler
+ * was not called.
  *
- * @param isInInitialList is passed on with additions
- * @param keyFunc the store's
+ * @param isInInitialList passed to `onAdd`
+ * @param keyFunc the key function of the store
  */
 export function processDelta<T extends object>(
   handler: DeltaHandler<T>,
@@ -93,7 +90,7 @@ export function processDelta<T extends object>(
   }
 }
 
-/** The same for an object that is added or updated, whichever it turns out to be. */
+/** The same for an added or updated object. */
 export function processObject<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
@@ -117,7 +114,7 @@ export function processObject<T extends object>(
   else handler.onUpdate(old, object);
 }
 
-/** Applies deltas from the oldest to the newest; ends with the first that the store refuses. */
+/** Applies deltas in order; throws the first error of the store. client-go: processDeltas. */
 export function processDeltas<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
@@ -129,8 +126,8 @@ export function processDeltas<T extends object>(
 }
 
 /**
- * Applies deltas of different objects in one transaction, where the store has any, and tells of
- * them afterwards; of those that fail nobody is told. client-go: tools/cache/controller.go
+ * Applies deltas of different objects in one transaction, if the store has transactions, and calls
+ * the handler afterwards, but not for those that failed. client-go: tools/cache/controller.go
  * processDeltasInBatch.
  *
  * @throws TransactionError when the store refused some, INVALID_ARGUMENT for a delta of more than
@@ -151,10 +148,10 @@ export function processDeltasInBatch<T extends object>(
     store.transaction(...steps.map(({ change }) => change));
   } catch (error) {
     if (error instanceof TransactionError)
-      for (const i of error.successfulIndices) steps[i]?.tell();
+      for (const i of error.successfulIndices) steps[i]?.notify();
     throw error;
   }
-  for (const { tell } of steps) tell();
+  for (const { notify } of steps) notify();
 }
 
 function step<T extends object>(
@@ -162,7 +159,7 @@ function step<T extends object>(
   store: DeltaStore<T>,
   delta: Delta<T>,
   isInInitialList: boolean,
-): { change: Transaction<T>; tell: () => void } {
+): { change: Transaction<T>; notify: () => void } {
   switch (delta.type) {
     case 'Added':
     case 'Updated':
@@ -173,18 +170,18 @@ function step<T extends object>(
       try {
         old = store.get(object);
       } catch {
-        // Left to the change, which fails alone. A throw here would end the whole batch.
+        // The change will fail by itself. A throw here would end the whole batch.
       }
       if (old === undefined)
         return {
           change: { type: 'Add', object },
-          tell: () => handler.onAdd(object, isInInitialList),
+          notify: () => handler.onAdd(object, isInInitialList),
         };
-      return { change: { type: 'Update', object }, tell: () => handler.onUpdate(old, object) };
+      return { change: { type: 'Update', object }, notify: () => handler.onUpdate(old, object) };
     }
     case 'Deleted': {
       const { object } = delta;
-      return { change: { type: 'Delete', object }, tell: () => handler.onDelete(object) };
+      return { change: { type: 'Delete', object }, notify: () => handler.onDelete(object) };
     }
     default:
       throw invalid('deltas', 'deltas of one object each', delta.type);
@@ -192,9 +189,9 @@ function step<T extends object>(
 }
 
 /**
- * Deletions first, then additions and updates in the order of the list. What an object was before
- * is looked up before the content is replaced, so that a key that stands twice in a list and was
- * not there before gives two additions.
+ * Calls the handler for deletions first, then for additions and updates in the order of the list.
+ * The old objects are looked up before the replace, so a new key that the list has twice gives two
+ * additions.
  */
 function replaceAll<T extends object>(
   handler: DeltaHandler<T>,

@@ -1,13 +1,13 @@
 /**
- * All handlers of an informer. Each has a backlog of its own, so that a slow or throwing one delays
- * and fails nobody else. client-go: tools/cache/shared_informer.go sharedProcessor.
+ * SharedProcessor: all handlers of an informer. Each has its own backlog, so that a slow or failing
+ * handler does not affect the others. client-go: tools/cache/shared_informer.go sharedProcessor.
  *
- * There the handlers run beside the reader; here all share a thread, and where they need more of it
- * than the reader, as much of a flood waits as the server has sent (31 000 of 50 000 notifications,
- * and 296 MB, of a handler that read each spec while the engine had not compiled it yet: what waits
- * grows old, and the collector made 22 µs of CPU an event 52). So the reader asks `behind`, and
- * lets those catch up who wait for nothing but the thread. Nobody can stop it by that: it goes on
- * after some turns of theirs.
+ * In client-go handlers run beside the reader; here they share one thread. Without back pressure, a
+ * slow handler lets the backlog grow as fast as the server sends: with a handler that read each
+ * spec while its code was not compiled yet, 31 000 of 50 000 notifications waited in 296 MB, and
+ * garbage collection raised the CPU time of an event from 22 to 52 µs. So the reader awaits
+ * `behind`, which lets handlers catch up unless they wait for a promise. A handler cannot stop the
+ * reader: it goes on after some turns.
  */
 import { calls } from '../../base/calls.ts';
 import { macrotask } from '../../base/clock.ts';
@@ -15,37 +15,35 @@ import type { ProcessorListener } from './listener.ts';
 import type { Notification } from './notification.ts';
 
 /**
- * With more than this before a handler the reader waits, until half of it is left. Small, as each
- * notification keeps up to 5 KB: what is told soon never grows old.
+ * With a longer backlog of a handler the reader waits until half of this is left. Small, because
+ * each notification holds up to 5 KB, which should not reach the old generation.
  */
-const MOST_OVERDUE = 1000;
+const MAX_OVERDUE = 1000;
 /**
- * For how many turns of the event loop it waits at most. In each of them every handler has a slice
- * of time.
+ * The most turns of the event loop that it waits. In each of them every handler has a time slice.
  */
-const TURNS = 8;
+const MAX_TURNS = 8;
 /**
- * How many notifications it brings at least before it waits again: 2 to 3 ms of reading after 32
- * for each handler at most.
+ * The least notifications between two waits: 2 to 3 ms of reading after at most 32 ms for each
+ * handler.
  */
-const STEADY = 256;
+const MIN_BETWEEN_WAITS = 256;
 
 export class SharedProcessor<T extends object> {
   /**
-   * With each handler, whether it takes part in the resync that was decided last; until the first
-   * one all do.
+   * Each handler, and whether it takes part in the current resync; before the first resync all do.
    */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
-  /** The same, to go through for each notification: replaced as a whole, never changed. */
+  /** The same handlers as an array, for `distribute`. Replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
 
-  /** Those that were taken away with a call under way. */
+  /** Removed handlers with a running call. */
   readonly #leaving = new Set<ProcessorListener<T>>();
 
-  /** How many of them may be told less than everything; asked for at each delta. */
+  /** The number of handlers that merge notifications; read at each delta. */
   #coalescing = 0;
 
-  /** How many were distributed since the reader was last held up. */
+  /** Notifications since the reader last waited. */
   #distributed = 0;
 
   add(listener: ProcessorListener<T>): void {
@@ -69,7 +67,7 @@ export class SharedProcessor<T extends object> {
     return [...this.#listeners.keys()];
   }
 
-  /** How many notifications wait, by the handlers' names; of those that share one all together. */
+  /** The backlogs by handler name; those with the same name are added up. */
   backlogs(): { handler: string; depth: number }[] {
     return this.#byName((listener) => listener.pending()).map(([handler, depth]) => ({
       handler,
@@ -77,7 +75,7 @@ export class SharedProcessor<T extends object> {
     }));
   }
 
-  /** How many calls have failed, by the handlers' names. */
+  /** The failed calls by handler name. */
   failures(): { handler: string; failures: number }[] {
     return this.#byName((listener) => listener.failed()).map(([handler, failures]) => ({
       handler,
@@ -92,12 +90,12 @@ export class SharedProcessor<T extends object> {
     return [...figures];
   }
 
-  /** Whether any handler may be told less than everything. */
+  /** Whether any handler merges notifications. */
   coalesces(): boolean {
     return this.#coalescing > 0;
   }
 
-  /** `sync`: nothing changed, so only those who take part in the resync are told. */
+  /** `sync`: nothing changed, so only handlers that take part in the resync get it. */
   distribute(notification: Notification<T>, sync: boolean): void {
     this.#distributed++;
     for (const listener of this.#all)
@@ -105,17 +103,17 @@ export class SharedProcessor<T extends object> {
   }
 
   /**
-   * Where so much waits for its turn that no more should come: resolves when there is less, or
-   * after some turns. Never rejects.
+   * If a backlog is too long: a promise that resolves when it is shorter, or after some turns.
+   * Never rejects.
    */
   behind(): Promise<void> | undefined {
-    return this.#distributed < STEADY || this.#mostOverdue() <= MOST_OVERDUE
+    return this.#distributed < MIN_BETWEEN_WAITS || this.#mostOverdue() <= MAX_OVERDUE
       ? undefined
       : this.#catchUp();
   }
 
   async #catchUp(): Promise<void> {
-    for (let turn = 0; turn < TURNS && this.#mostOverdue() > MOST_OVERDUE / 2; turn++)
+    for (let turn = 0; turn < MAX_TURNS && this.#mostOverdue() > MAX_OVERDUE / 2; turn++)
       await macrotask();
     this.#distributed = 0;
   }
@@ -130,7 +128,7 @@ export class SharedProcessor<T extends object> {
   shouldResync(now: number): boolean {
     let needed = false;
     for (const listener of this.#listeners.keys()) {
-      const syncing = listener.takeResync(now);
+      const syncing = listener.isResyncDue(now);
       this.#listeners.set(listener, syncing);
       if (syncing) needed = true;
     }
@@ -147,12 +145,12 @@ export class SharedProcessor<T extends object> {
     this.#all = [];
   }
 
-  /** The handler that is being called at this moment, where it is one of these. */
+  /** The handler that is being called now, if it is one of these. */
   calling(): ProcessorListener<T> | undefined {
     return [...this.#listeners.keys(), ...this.#leaving].find((one) => calls.includes(one));
   }
 
-  /** After `stop`: those whose calls have not ended. */
+  /** Removed or stopped handlers with a running call. */
   leaving(except?: ProcessorListener<T>): ProcessorListener<T>[] {
     return [...this.#leaving].filter((listener) => listener !== except);
   }

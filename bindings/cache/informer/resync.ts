@@ -1,14 +1,13 @@
 /**
- * How often what is resynced: an informer asks all handlers together, at one period, and each
- * handler's own is no shorter than that. client-go: tools/cache/shared_informer.go
- * AddEventHandlerWithOptions, determineResyncPeriod.
+ * Resync periods: the informer checks all handlers at one period, and no handler has a shorter one.
+ * client-go: tools/cache/shared_informer.go AddEventHandlerWithOptions, determineResyncPeriod.
  */
 
 /** client-go: shared_informer.go minimumResyncPeriod. */
 const MINIMUM_RESYNC_MS = 1000;
 
 export class ResyncSchedule {
-  /** The period of handlers that ask for none. */
+  /** The period of handlers without their own. */
   readonly #default: number;
   #check: number;
 
@@ -17,17 +16,17 @@ export class ResyncSchedule {
     this.#check = this.#default;
   }
 
-  /** How often handlers are asked. */
+  /** The period of the checks, in milliseconds; 0: never. */
   checkPeriod(): number {
     return this.#check;
   }
 
   /**
-   * The period of a new handler, 0 for never. Before the informer starts it may make the checks
-   * more frequent, so that no other's becomes shorter than theirs.
+   * The period of a new handler, in milliseconds; 0: never. Before the informer starts, a shorter
+   * period also shortens the period of the checks; later it is raised to it.
    */
-  periodFor(asked: number | undefined, started: boolean): number {
-    const wanted = asked ?? this.#default;
+  periodFor(requested: number | undefined, started: boolean): number {
+    const wanted = requested ?? this.#default;
     if (wanted <= 0 || this.#check === 0) return 0;
     const period = Math.max(wanted, MINIMUM_RESYNC_MS);
     if (period >= this.#check) return period;

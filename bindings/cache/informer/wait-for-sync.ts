@@ -1,5 +1,5 @@
 /**
- * Waiting until caches are filled, and saying which were not. client-go:
+ * Waiting until caches have synced, and reporting those that have not. client-go:
  * tools/cache/shared_informer.go WaitForCacheSync, WaitFor.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -10,11 +10,14 @@ import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts
 import type { DoneChecker } from '../../base/wait.ts';
 import { abortable, sleep } from '../../base/wait.ts';
 
-/** Anything that can say whether it has synced. With a checker it is not polled. */
+/**
+ * Something that syncs, such as an informer or a registration. With a checker it is not polled.
+ * client-go: InformerSynced.
+ */
 export interface Syncing {
   hasSynced(): boolean;
   hasSyncedChecker?(): DoneChecker;
-  /** Says what failed last, for reports. */
+  /** The last failure, for the report. */
   status?(): { lastFailure?: { error: unknown } | undefined };
 }
 
@@ -24,12 +27,14 @@ const NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, cloc
 const POLL_MS = 100;
 
 /**
- * Resolves with true when all have synced, with false when the signal fires first. Informers and
- * registrations are waited for; anything else is asked every 100 ms.
+ * Resolves with true when all have synced, with false when the signal fires first. Objects without
+ * `hasSyncedChecker` are polled every 100 ms. client-go: WaitForCacheSync.
  *
  * @throws CapstanError INVALID_ARGUMENT for an argument without `hasSynced`
  * @example
- * if (!(await waitForCacheSync({ signal: AbortSignal.timeout(30_000) }, pods, deployments))) throw new Error('no cache');
+ * const signal = AbortSignal.timeout(30_000);
+ * const synced = await waitForCacheSync({ signal }, pods, deployments);
+ * if (!synced) throw new Error('no cache');
  */
 export async function waitForCacheSync(
   options: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
@@ -49,11 +54,12 @@ export async function waitForCacheSync(
 }
 
 /**
- * As {@link waitForCacheSync}, and reports through handleError, under the name of who waits, what
- * had not synced when the signal fired (code CACHE_SYNC_TIMEOUT).
+ * As {@link waitForCacheSync}, but if the signal fires, reports through handleError what has not
+ * synced, under `name` (code CACHE_SYNC_TIMEOUT). client-go: WaitForNamedCacheSync.
  *
  * @example
- * if (!(await waitForNamedCacheSync('website-controller', { signal }, pods, deployments))) throw new Error('no cache');
+ * const synced = await waitForNamedCacheSync('website-controller', { signal }, pods, deployments);
+ * if (!synced) throw new Error('no cache');
  */
 export async function waitForNamedCacheSync(
   name: string,
@@ -76,12 +82,12 @@ export async function waitForNamedCacheSync(
 }
 
 /**
- * Waits for anything that has a checker: informers, registrations, or a promise with a name.
- * Resolves with true when all are done, with false when the signal fires first; then, where `what`
- * is not empty, it reports through handleError what was not done (code CACHE_SYNC_TIMEOUT). Nothing
- * is polled.
+ * Waits for checkers: of informers, of registrations, or any promise with a name. Resolves with
+ * true when all are done, with false when the signal fires first; then, unless `what` is "", it
+ * reports through handleError those that are not done (code CACHE_SYNC_TIMEOUT). client-go:
+ * WaitFor.
  *
- * @param what is waited for, for the report
+ * @param what what is waited for, for the report
  * @example
  * const registration = pods.addEventHandler({ onAdd: (pod) => use(pod) });
  * await waitFor({ signal }, 'the handler of pods', registration.hasSyncedChecker());
@@ -103,24 +109,23 @@ export async function waitFor(
     await checker.done;
     unfinished.delete(checker);
   });
-  // Also where the signal has fired already this takes long enough for those that are done to
-  // count.
+  // Even if the signal has fired, checkers that are done already count.
   await abortable(Promise.all(each), signal).catch(rethrowUnlessAborted);
   if (unfinished.size === 0) return true;
   if (what !== '') report(what, [...unfinished].map(({ name }) => name).sort(), signal.reason);
   return false;
 }
 
-/** What a factory found when it waited for its informers. client-go: SyncResult. */
+/** The result of {@link SharedInformerFactory.waitForCacheSync}. client-go: SyncResult. */
 export class SyncResult {
   /**
-   * Whether it has synced, by informer: its resource, such as `pods/v1` or `deployments.apps/v1`,
-   * and what it is restricted to.
+   * Whether each informer has synced, by its name: the resource, such as `pods/v1` or
+   * `deployments.apps/v1`, and its selection.
    */
   readonly synced: ReadonlyMap<string, boolean>;
-  /** Why the waiting ended, where something had not synced: the reason of the signal. */
+  /** The reason of the signal, if an informer has not synced. */
   readonly cause: unknown;
-  /** What failed last, by informer, of those that have not synced. */
+  /** The last failure of each informer that has not synced, by its name. */
   readonly failures: ReadonlyMap<string, unknown>;
 
   constructor(
@@ -134,8 +139,8 @@ export class SyncResult {
   }
 
   /**
-   * `undefined` when all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names
-   * those that have not, with what failed last.
+   * `undefined` if all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names the
+   * others, each with its last failure.
    */
   asError(): CapstanError | undefined {
     const missing = [...this.synced].flatMap(([name, synced]) =>
@@ -166,7 +171,7 @@ function notSynced(what: string, missing: readonly string[], cause: unknown): Ca
   );
 }
 
-/** A checker whose promise fails is its maker's mistake, and the caller is told. */
+/** A rejected checker is an error of the caller, so it is thrown. */
 function rethrowUnlessAborted(error: unknown): void {
   if (!hasCode(error, 'ABORTED')) throw error;
 }

@@ -1,7 +1,7 @@
 /**
- * The low-level controller: a reflector that fills a queue, and a loop that empties it. What a
- * shared informer is made of, for those who want one consumer and a queue or store of their own.
- * client-go: tools/cache/controller.go Config, New, NewInformerWithOptions.
+ * CacheController, client-go's low-level controller: a reflector that fills a queue, and a loop
+ * that empties it, for programs that bring their own queue and have one consumer. client-go:
+ * tools/cache/controller.go Config, New, NewInformerWithOptions.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import {
@@ -34,26 +34,27 @@ import type { IndexSpec } from '../rest/resource.ts';
 import { CacheIndexer } from '../store/cache-indexer.ts';
 import type { Indexer } from '../store/store.ts';
 
-/** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
+/** The options of the {@link Reflector}, such as clock and watch error handler. */
 export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
 
+/** Options of a {@link CacheController}. client-go: Config. */
 export interface CacheControllerConfig<T extends object, I extends string = never>
   extends ReflectorSettings<T> {
   queue: Queue<T> | QueueWithBatch<T>;
   listerWatcher: ListWatch<T, I>;
   /**
-   * Gets what the queue gives, one pop after the other. What it throws is reported, and the loop
+   * Called with the deltas of each pop, one after the other. Its errors are reported, and the loop
    * goes on.
    */
   process: PopProcess<T>;
   /**
-   * Gets several deltas of different objects at once, where the queue has batches. Has to do the
-   * same as `process`.
+   * Called with several deltas of different objects, if the queue has batches. Must process a delta
+   * as `process` does.
    */
   processBatch?: PopProcess<T> | undefined;
-  /** How often `shouldResync` is asked, in milliseconds. 0, the default, is never. */
+  /** Time between two calls of `shouldResync`, in milliseconds. 0, the default: never. */
   fullResyncPeriod?: number | undefined;
-  /** Whether the queue's content is to be sent again now. Default: always. */
+  /** Whether to resync now. Default: always. */
   shouldResync?: (() => boolean) | undefined;
 }
 
@@ -70,7 +71,7 @@ const CONTROLLER_NAMES = namesOf<CacheControllerConfig<never>>()({
 });
 
 /**
- * Lists and watches into a queue, and hands what comes out to a function.
+ * Lists and watches into a queue, and passes popped deltas to a function. client-go: Controller.
  *
  * @example
  * const store = newStore<V1Pod>();
@@ -121,18 +122,18 @@ export class CacheController<T extends object, I extends string = never> {
     this.#what = `controller of ${listerWatcher.describe()}`;
   }
 
-  /** The first list has been processed, as the queue says. */
+  /** Whether the queue has synced: the first list has been processed. */
   hasSynced(): boolean {
     return this.#config.queue.hasSynced();
   }
 
-  /** The same as something to wait for. */
+  /** The same, to wait for. */
   hasSyncedChecker(): DoneChecker {
     return this.#config.queue.hasSyncedChecker();
   }
 
   /**
-   * The version of the last list, event or bookmark; what has been processed may lag behind it. ""
+   * The version of the last list, event or bookmark, which may not have been processed yet; ""
    * before the first.
    */
   lastSyncResourceVersion(): string {
@@ -141,7 +142,8 @@ export class CacheController<T extends object, I extends string = never> {
 
   /**
    * Runs until the signal fires; resolves when everything has ended. The queue is closed then, and
-   * what is left in it is not processed. Failures of the server never end it.
+   * queued deltas are not processed. Failures of the server never end it. client-go:
+   * RunWithContext.
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
@@ -160,7 +162,7 @@ export class CacheController<T extends object, I extends string = never> {
     }
   }
 
-  /** Never rejects. Ends with the signal, or when somebody has closed the queue. */
+  /** Never rejects. Ends with the signal, or when the queue was closed and is empty. */
   async #processAll(signal: AbortSignal): Promise<void> {
     const slice = new TimeSlice(this.#clock);
     for (;;) {
@@ -182,31 +184,28 @@ export class CacheController<T extends object, I extends string = never> {
   }
 }
 
-/** Of {@link newInformer} and its like. */
+/** Options of {@link newInformer}. client-go: InformerOptions. */
 export interface NewInformerOptions<T extends object, I extends string, X extends string>
   extends Omit<ReflectorSettings<T>, 'decoder'> {
   listerWatcher: ListWatch<T, I>;
   /**
-   * Is told what happens to the store, in order, while the change is processed: a slow handler
-   * holds up the queue. What it throws or rejects with is reported and costs it this notification;
-   * its promises are waited for at the end alone.
+   * Called with the changes of the store, in order, while a delta is processed, so a slow handler
+   * delays the queue. Errors and rejections are reported, and the call is not repeated. Its
+   * promises are awaited only at the end.
    */
   handler?: ResourceEventHandler<T> | undefined;
   /**
    * How long `run` waits at its end for promises of the handler, in milliseconds. Default 10 000.
-   * Then that is reported (code TIMEOUT), and they go on. 0: not at all; Infinity: as long as they
-   * take.
+   * After that a TIMEOUT is reported, and the calls go on. 0: do not wait; Infinity: no limit.
    */
   shutdownTimeout?: number | undefined;
-  /**
-   * How often the handler is told of everything again, in milliseconds. 0, the default, is never.
-   */
+  /** Time between resyncs, in milliseconds. 0, the default: never. */
   resyncPeriod?: number | undefined;
-  /** The indices of the store beside `namespace`: functions or paths by index name. */
+  /** Further indices of the store, beside `namespace`: functions or paths by index name. */
   indexers?: Record<X, IndexSpec<T>> | undefined;
   /**
-   * Changes each object before it is stored. One that throws is reported, and the object is stored
-   * as it was by then, with the name, namespace and version that it came with.
+   * Changes each object before it is stored. If it throws, that is reported, and the object is
+   * stored as the transform left it, with its original name, namespace and version.
    */
   transform?: TransformFunc<T> | undefined;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
@@ -227,10 +226,11 @@ const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
 });
 
 /**
- * A store that follows the server, and the controller that makes it do so once it runs. For one
- * handler; a {@link SharedIndexInformer} takes any number, and delays none for another.
+ * A store that is kept up to date by a controller, for a single handler. A {@link
+ * SharedIndexInformer} takes any number of handlers, each with its own backlog. client-go:
+ * NewInformerWithOptions.
  *
- * @returns the store, to be read only, and the controller
+ * @returns the store, which you may only read, and the controller, which you have to run
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const { store, controller } = newInformer({
@@ -273,7 +273,7 @@ export function newInformer<T extends object, I extends string = never, X extend
       transform: () => transform,
     });
   const calls = new Set<Promise<unknown>>();
-  const told = isolated(handler, calls);
+  const isolatedHandler = isolated(handler, calls);
   const name = `queue of ${listerWatcher.describe()}`;
   const fifo =
     kind === 'delta'
@@ -282,7 +282,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   const into = (process: typeof processDeltas<T>): PopProcess<T> => {
     return (deltas, isInInitialList) => {
       try {
-        process(told, store, deltas, isInInitialList);
+        process(isolatedHandler, store, deltas, isInInitialList);
       } finally {
         store.retryIndexing(deltas[0]?.type === 'SyncAll');
         if (fifo.len() === 0) store.settle();
@@ -292,7 +292,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   const controller = new InformerController<T, I>(calls, shutdownTimeout, {
     ...rest,
     listerWatcher,
-    // Objects stay bytes unless something of the user's changes them.
+    // Objects are kept as bytes, unless a transform needs decoded ones.
     decoder: transform === undefined ? store.decoder(expected) : undefined,
     queue: fifo,
     fullResyncPeriod: resyncPeriod,
@@ -302,7 +302,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   return { store, controller };
 }
 
-/** Whose end is that of the handler's promises, too. */
+/** A controller whose `run` also waits for promises of the handler. */
 class InformerController<T extends object, I extends string> extends CacheController<T, I> {
   readonly #calls: ReadonlySet<Promise<unknown>>;
   readonly #shutdownTimeout: number;
@@ -326,7 +326,9 @@ class InformerController<T extends object, I extends string> extends CacheContro
     const ms = this.#shutdownTimeout;
     const all = Promise.allSettled(this.#calls);
     if (this.#calls.size === 0 || ms === 0 || (await within(this.#clock, ms, all))) return;
-    const late = `${this.#calls.size} calls of the handler have not ended ${ms} ms after the end of the ${this.#what}`;
+    const late =
+      `${this.#calls.size} calls of the handler have not ended ${ms} ms after the end of the ` +
+      this.#what;
     handleError(
       new CapstanError('TIMEOUT', `${late}. They go on: end them, or raise "shutdownTimeout"`),
       this.#what,
@@ -335,9 +337,9 @@ class InformerController<T extends object, I extends string> extends CacheContro
 }
 
 /**
- * The handler, never throwing: what comes after in the same list must be told too.
+ * Wraps a handler so that it never throws, because the rest of the list must be delivered too.
  *
- * @param calls has the promises of those that have not ended
+ * @param calls collects the pending promises of the handler
  */
 function isolated<T extends object>(
   handler: ResourceEventHandler<T>,

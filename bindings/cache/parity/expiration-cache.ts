@@ -1,9 +1,9 @@
 /**
- * A store whose objects expire. client-go: tools/cache/expiration_cache.go.
+ * ExpirationCache: a store whose objects expire. client-go: tools/cache/expiration_cache.go.
  *
- * An object that has expired is dropped when it is asked for, alone or in a list, and is never
- * handed out; `listKeys` does not look, so that it can name keys of expired objects. An object that
- * nobody asks for stays in memory.
+ * An expired object is removed when it is read, alone or in a list, and is never returned.
+ * `listKeys` does not check, so it may return keys of expired objects. An expired object that is
+ * not read stays in memory.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { invalid, requireFunction, requireNumber } from '../../base/errors.ts';
@@ -14,20 +14,21 @@ import type { KeyFunc } from './keyed-store.ts';
 
 const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
 
-/** An object and when it was stored, in milliseconds on the clock of the store. */
+/**
+ * An object and the time when it was stored, in milliseconds of the store's clock. client-go:
+ * TimestampedEntry.
+ */
 export interface TimestampedEntry<T> {
   readonly object: T;
   readonly timestamp: number;
 }
 
-/** When an entry of an {@link ExpirationCache} counts no more. */
+/** Decides when an entry of an {@link ExpirationCache} has expired. client-go: ExpirationPolicy. */
 export interface ExpirationPolicy<T> {
   isExpired(entry: TimestampedEntry<T>): boolean;
 }
 
-/**
- * Expires what is older than `ttl`: exactly that old is not. A `ttl` of 0 or less expires nothing.
- */
+/** Expires entries that are older than `ttl`. A `ttl` of 0 or less: never. client-go: TTLPolicy. */
 export class TTLPolicy<T = unknown> implements ExpirationPolicy<T> {
   readonly #ttl: number;
   readonly #clock: Clock;
@@ -44,6 +45,7 @@ export class TTLPolicy<T = unknown> implements ExpirationPolicy<T> {
   }
 }
 
+/** A store whose objects expire by a policy; see {@link newTTLStore}. client-go: ExpirationCache. */
 export class ExpirationCache<T extends object> implements Store<T> {
   readonly #keyFunc: KeyFunc<T>;
   readonly #policy: ExpirationPolicy<T>;
@@ -68,20 +70,20 @@ export class ExpirationCache<T extends object> implements Store<T> {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Stores an object that is as old as now. */
+  /** Stores an object; its age is counted from now. */
   add(object: T): void {
     this.#entries.set(this.#keyOf(object), { object, timestamp: this.#clock.now() });
-    this.#moveTo(object);
+    this.#setVersionOf(object);
   }
 
-  /** The same as `add`: the object is new again. */
+  /** The same as `add`: its age is counted from now again. */
   update(object: T): void {
     this.add(object);
   }
 
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     this.#entries.delete(this.#keyOf(object));
-    if (!(object instanceof DeletedFinalStateUnknown)) this.#moveTo(object);
+    if (!(object instanceof DeletedFinalStateUnknown)) this.#setVersionOf(object);
   }
 
   replace(list: readonly T[], resourceVersion: string): void {
@@ -111,7 +113,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
     return objects;
   }
 
-  /** Keys of expired objects among them. */
+  /** May include keys of expired objects. */
   listKeys(): string[] {
     return [...this.#entries.keys()];
   }
@@ -124,7 +126,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
     return this.#resourceVersion;
   }
 
-  /** Nothing: a store has nobody to send its content to again. */
+  /** Does nothing: only a FIFO has a resync. */
   resync(): void {}
 
   #keyOf(object: T | DeletedFinalStateUnknown<T>): string {
@@ -133,7 +135,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
     return key;
   }
 
-  #moveTo(object: T): void {
+  #setVersionOf(object: T): void {
     const { metadata } = object as KubeObject;
     if (metadata !== undefined && metadata !== null)
       this.#resourceVersion = metadata.resourceVersion ?? '';
@@ -141,7 +143,8 @@ export class ExpirationCache<T extends object> implements Store<T> {
 }
 
 /**
- * A store whose objects expire `ttl` milliseconds after they were stored or updated.
+ * A store whose objects expire `ttl` milliseconds after they were stored or updated. client-go:
+ * NewTTLStore.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

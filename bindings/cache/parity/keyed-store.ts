@@ -1,5 +1,5 @@
 /**
- * Plain stores: objects by key, without indices. client-go: tools/cache/store.go NewStore,
+ * Stores without indices, and UndeltaStore. client-go: tools/cache/store.go NewStore,
  * tools/cache/undelta_store.go.
  */
 import { invalid, requireFunction } from '../../base/errors.ts';
@@ -18,19 +18,19 @@ import {
 } from '../store/store-types.ts';
 import { ThreadSafeStore } from './thread-safe-store.ts';
 
-/** The key of an object, or of a tombstone. */
+/** Computes the key of an object or a tombstone. client-go: KeyFunc. */
 export type KeyFunc<T> = (object: T | DeletedFinalStateUnknown<T>) => string;
 
-/** Of a {@link Store}. */
+/** Options of {@link newStore}. */
 export interface StoreOptions<T> {
-  /** Changes each object before it is stored. Its key is the one it had before. */
+  /** Changes each object before it is stored. The key is computed before that. */
   transformer?: TransformFunc<T> | undefined;
 }
 
 const NAMES = namesOf<StoreOptions<never>>()({ transformer: 1 });
 
 /**
- * A store without indices.
+ * A store without indices. client-go: NewStore.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -70,7 +70,7 @@ class TransformingStore<T extends object> implements Store<T>, TransactionStore<
   }
 
   delete(object: T | DeletedFinalStateUnknown<T>): void {
-    // A tombstone has no metadata, so it leaves the store's version alone.
+    // A tombstone has no metadata, so it does not change the store's version.
     this.#store.deleteWithObject(this.#keyOf(object), object as T);
   }
 
@@ -118,7 +118,8 @@ class TransformingStore<T extends object> implements Store<T>, TransactionStore<
 }
 
 /**
- * A store that sends its whole content on after every change, for consumers that know no changes.
+ * A store that passes all its objects to a function after every change, for consumers that need the
+ * whole state. client-go: UndeltaStore.
  *
  * @example
  * const store = new UndeltaStore<V1Pod>((all) => use(all));
@@ -128,8 +129,8 @@ export class UndeltaStore<T extends object> extends Indexer<T, never> {
   readonly #push: (objects: T[]) => void;
 
   /**
-   * @param push gets all objects, once for each change. What it throws goes to the caller of the
-   *   change, which was made.
+   * @param push called with all objects after each change. Its errors go to the caller of the
+   *   change, which stays made.
    * @throws CapstanError INVALID_ARGUMENT
    */
   constructor(push: (objects: T[]) => void, keyFunc?: KeyFunc<T>) {

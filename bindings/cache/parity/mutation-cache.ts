@@ -1,9 +1,10 @@
 /**
- * Keeps what updates of this program returned until the store has caught up, and gives the newer of
- * the two, so that a program reads what it has written. client-go: tools/cache/mutation_cache.go.
+ * MutationCache: keeps the results of this program's writes until the store has caught up, and
+ * returns the newer of the two, so that the program reads its own writes. client-go:
+ * tools/cache/mutation_cache.go.
  *
- * The kept objects are bounded in number and time, so that this is never guaranteed to know of a
- * write. Versions are compared as decimal numbers, which an API server's are.
+ * The writes are limited in number and time, so a write may be forgotten. Versions are compared as
+ * decimal numbers.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import {
@@ -27,21 +28,21 @@ import { compareResourceVersion, isComparableResourceVersion } from '../rest/res
 import type { Indexer } from '../store/store.ts';
 import type { Store } from '../store/store-types.ts';
 
-/** Of a {@link MutationCache}. */
+/** Options of a {@link MutationCache}. */
 export interface MutationCacheOptions<T extends object, I extends string> {
-  /** For `byIndex`; most often the store itself. */
+  /** The indexer for `byIndex`; usually the store itself. */
   indexer?: Pick<Indexer<T, I>, 'indexKeys' | 'getByKey' | 'getIndexers'> | undefined;
-  /** How long a write is kept, in milliseconds. Default 5 minutes. */
+  /** How long a write is kept, in milliseconds. Default 300 000. */
   ttl?: number | undefined;
   /**
-   * Give written objects also while the store does not have them. Default false, as "not there yet"
-   * and "deleted meanwhile" look the same: an object that was deleted right after the write is
-   * given until `ttl` is over, unless `onDelete` says so.
+   * Return written objects that the store does not have. Default false, because "not there yet" and
+   * "deleted meanwhile" look the same: an object that was deleted right after the write is returned
+   * until `ttl` is over, unless `onDelete` is called.
    */
   includeAdds?: boolean | undefined;
   /**
-   * How many writes are kept; the one used longest ago goes first, from 256 on with a 256th of
-   * them. Default 100.
+   * The most writes to keep; the least recently used one is evicted, from 256 on together with a
+   * 256th of them. Default 100.
    */
   maxCacheSize?: number | undefined;
   clock?: Clock | undefined;
@@ -55,10 +56,7 @@ const NAMES = namesOf<MutationCacheOptions<never, never>>()({
   clock: 1,
 });
 
-/**
- * Stands for a deleted object, so that a write that was overtaken by its deletion is not taken for
- * new.
- */
+/** Stands for a deleted object, so that an older write of it, which arrives late, is not kept. */
 class Tombstone {
   readonly metadata: { readonly uid: string | undefined; readonly resourceVersion: string };
 
@@ -68,7 +66,7 @@ class Tombstone {
 }
 
 /**
- * The newer of a store's object and what this program has written.
+ * Returns the newer of a store's object and this program's write of it. client-go: MutationCache.
  *
  * @example
  * const written = new MutationCache<V1Pod>(informer.getIndexer());
@@ -108,23 +106,22 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * The newer of the store's object and the kept write.
+   * The newer of the store's object and the written one.
    *
    * @throws CapstanError INVALID_ARGUMENT when their versions cannot be compared
    */
   getByKey(key: string): T | undefined {
     const stored = this.#store.getByKey(key);
     if (stored !== undefined) return this.#newer(key, stored);
-    // client-go forgets the write here, so that a second call no longer finds it.
+    // client-go removes the write here, so that a second call does not find it.
     return this.#includeAdds ? objectOf(this.#written.get(key)) : undefined;
   }
 
   /**
-   * The newer ones of the objects that the store lists under an index value; with `includeAdds`
-   * also kept writes under it that the store does not list there.
+   * The objects of an index value in the store, each in its newer state; with `includeAdds` also
+   * written objects with that value that the store does not have there.
    *
-   * @throws CapstanError UNKNOWN_INDEX, also where there is no indexer; INVALID_ARGUMENT as
-   *   `getByKey`
+   * @throws CapstanError UNKNOWN_INDEX, also without an indexer; INVALID_ARGUMENT as `getByKey`
    */
   byIndex(name: I, value: string): T[] {
     const indexer = this.#indexer;
@@ -148,11 +145,10 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * Keeps what a write returned, unless something newer is kept, or the object is known to be
-   * deleted.
+   * Keeps the result of a write, unless a newer one is kept, or the object is known to be deleted.
    *
-   * @throws CapstanError INVALID_ARGUMENT for an object without a name or with a version that is no
-   *   decimal number
+   * @throws CapstanError INVALID_ARGUMENT for an object without a name or with a version that is
+   *   not a decimal number
    */
   mutation(object: T): void {
     const key = metaNamespaceKeyFunc(object);
@@ -161,7 +157,7 @@ export class MutationCache<T extends object, I extends string = string> {
     if (kept !== undefined) {
       const order = compare(version, versionOf(kept));
       if (order < 0) return;
-      // Without uids it may be another object of that name: the version alone decides.
+      // Without a uid it may be another object of that name, so only the version counts.
       if (kept instanceof Tombstone && (order === 0 || (uidOf(kept) ?? object) === uidOf(object)))
         return;
     }
@@ -169,8 +165,8 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * The store has this object now: a kept write that is not newer is let go. For an informer's
-   * `onAdd` and `onUpdate`.
+   * Removes a write that is not newer than this object of the store. For `onAdd` and `onUpdate` of
+   * an informer.
    */
   onAddOrUpdate(object: T): void {
     const key = metaNamespaceKeyFunc(object);
@@ -180,8 +176,8 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * The store no longer has this object: a kept write of it is let go, and one that comes late is
-   * not kept. Of a tombstone without an object nothing can be told. For an informer's `onDelete`.
+   * Removes a write of this deleted object; a late one will not be kept. A tombstone without an
+   * object has no effect. For `onDelete` of an informer.
    */
   onDelete(object: T | DeletedFinalStateUnknown<T>): void {
     const deleted = isTombstone(object) ? object.obj : object;
@@ -189,8 +185,8 @@ export class MutationCache<T extends object, I extends string = string> {
     const key = metaNamespaceKeyFunc(deleted);
     const version = versionOf(deleted);
     const kept = this.#written.get(key);
-    // Versions grow over all objects of a resource, so a deletion that is newer than a write came
-    // after it.
+    // Versions grow across all objects of a resource, so a deletion with a newer version came after
+    // the write.
     if (
       kept !== undefined &&
       compare(version, versionOf(kept)) < 0 &&
@@ -200,7 +196,7 @@ export class MutationCache<T extends object, I extends string = string> {
     this.#written.set(key, new Tombstone(uidOf(deleted), version), this.#ttl);
   }
 
-  /** A write, or a deletion, that the store has caught up with is let go. */
+  /** The newer of the two; removes a write that the store has caught up with. */
   #newer(key: string, stored: T): T {
     const kept = this.#written.get(key);
     if (kept === undefined) return stored;
@@ -231,7 +227,7 @@ function uidOf(object: object): string | undefined {
   return (object as { metadata?: { uid?: string } }).metadata?.uid;
 }
 
-/** "" and "0" stand for no version, which is older than any. */
+/** "" for no version ("" or "0"), which is older than any. */
 function versionOf(object: object): string {
   const version: unknown = (object as KubeObject).metadata?.resourceVersion ?? '';
   if (version === '' || version === '0') return '';

@@ -1,13 +1,16 @@
 /**
- * Names of objects as values: namespace and name, and keys in place of objects. client-go:
- * tools/cache/object-names.go, tools/cache/store.go ObjectToName, tools/cache/index.go
+ * ObjectName: namespace and name of an object as a value, and conversions from keys and objects.
+ * client-go: tools/cache/object-names.go, tools/cache/store.go ObjectToName, tools/cache/index.go
  * IndexFuncToKeyFuncAdapter.
  */
 import { invalid } from '../../base/errors.ts';
 import { isTombstone, metaNamespaceKeyFunc, splitMetaNamespaceKey } from '../rest/keys.ts';
 import type { IndexFunc } from '../rest/resource.ts';
 
-/** Namespace and name of an object; the namespace is "" where there is none. */
+/**
+ * Namespace and name of an object; the namespace is "" for a cluster-scoped one. client-go:
+ * ObjectName.
+ */
 export class ObjectName {
   readonly namespace: string;
   readonly name: string;
@@ -17,14 +20,14 @@ export class ObjectName {
     this.name = name;
   }
 
-  /** The key that {@link metaNamespaceKeyFunc} makes: `namespace/name`, or `name`. */
+  /** The key of {@link metaNamespaceKeyFunc}: `namespace/name`, or `name`. */
   toString(): string {
     return this.namespace === '' ? this.name : `${this.namespace}/${this.name}`;
   }
 }
 
 /**
- * The name that a key stands for.
+ * Parses a key. client-go: ParseObjectName.
  *
  * @throws CapstanError INVALID_KEY for a key with more than one slash
  */
@@ -34,20 +37,20 @@ export function parseObjectName(key: string): ObjectName {
 }
 
 /**
- * The name of an object.
+ * The name of an object. client-go: ObjectToName.
  *
  * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
 export function objectToName(object: object): ObjectName {
-  metaNamespaceKeyFunc(object); // has the checks
+  metaNamespaceKeyFunc(object); // throws for an object without a name
   const { namespace, name } = (object as { metadata: { namespace?: string | null; name: string } })
     .metadata;
   return new ObjectName(namespace ?? '', name);
 }
 
 /**
- * As {@link objectToName}, and the name that the key of a tombstone stands for: for `onDelete`,
- * which gets either.
+ * As {@link objectToName}, and also takes a tombstone, as `onDelete` gets either. client-go:
+ * DeletionHandlingObjectToName.
  *
  * @throws CapstanError INVALID_ARGUMENT, INVALID_KEY
  */
@@ -56,10 +59,11 @@ export function deletionHandlingObjectToName(object: object): ObjectName {
 }
 
 /**
- * An index function as a key function, for an index in which each object has a value of its own.
+ * Converts an index function to a key function, for an index in which each object has exactly one
+ * value. client-go: IndexFuncToKeyFuncAdapter.
  *
- * @returns a function that throws CapstanError INVALID_ARGUMENT for an object with no value or with
- *   several
+ * @returns a function that throws CapstanError INVALID_ARGUMENT unless the object has exactly one
+ *   value
  */
 export function indexFuncToKeyFuncAdapter<T>(indexFunc: IndexFunc<T>): (object: T) => string {
   return (object) => {

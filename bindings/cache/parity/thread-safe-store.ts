@@ -1,7 +1,6 @@
 /**
- * An indexed store whose caller has the keys: objects need not tell theirs. An `Indexer` of small
- * entries, each a key and an object. client-go: tools/cache/thread_safe_store.go; the name is
- * client-go's, here there is one thread.
+ * ThreadSafeStore: an indexed store whose caller passes the keys. An `Indexer` of entries, each a
+ * key and an object. client-go: tools/cache/thread_safe_store.go (there is only one thread here).
  */
 import { CapstanError } from '../../base/errors.ts';
 import { pathIndexFunc } from '../../base/json-path.ts';
@@ -11,14 +10,15 @@ import { Indexer } from '../store/store.ts';
 import { applyEach } from '../store/store-types.ts';
 
 /**
- * One change of a transaction. An addition is the same as an update; a deletion needs no object.
+ * One change of a transaction. `Add` is the same as `Update`; `Delete` needs no object. client-go:
+ * ThreadSafeStoreTransaction.
  */
 export type KeyedTransaction<T> =
   | { readonly type: 'Add' | 'Update'; readonly key: string; readonly object: T }
   | { readonly type: 'Delete'; readonly key: string; readonly object?: T };
 
 /**
- * What the Indexer holds. It shows the metadata of its object, where that has any, for the store's
+ * An entry of the Indexer. It has the metadata of its object, from which the store takes its
  * version.
  */
 interface Entry<T> {
@@ -28,7 +28,7 @@ interface Entry<T> {
 }
 
 /**
- * Objects by keys of your own.
+ * An indexed store by keys of the caller. client-go: ThreadSafeStore.
  *
  * @example
  * const store = new ThreadSafeStore<V1Pod, 'byNode'>({ byNode: 'spec.nodeName' });
@@ -53,12 +53,12 @@ export class ThreadSafeStore<T extends object = KubeObject, I extends string = s
     this.add(key, object);
   }
 
-  /** A key that is not there: no effect. The store's version stays. */
+  /** Removes the object of a key, if there is one. The store's version stays. */
   delete(key: string): void {
     this.#entries.delete(new DeletedFinalStateUnknown<Entry<T>>(key, undefined));
   }
 
-  /** As `delete`, and the deleted object brings the store's version with it. */
+  /** As `delete`, and sets the store's version to that of the object. */
   deleteWithObject(key: string, object: T): void {
     this.#entries.delete(entry(key, object));
   }
@@ -67,17 +67,17 @@ export class ThreadSafeStore<T extends object = KubeObject, I extends string = s
     return this.#entries.getByKey(key)?.object;
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   list(): T[] {
     return objectsOf(this.#entries.list());
   }
 
-  /** In no order that means anything. */
+  /** In no particular order. */
   listKeys(): string[] {
     return this.#entries.listKeys();
   }
 
-  /** Makes these objects, by their keys, the whole content. */
+  /** Replaces all objects. */
   replace(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
     this.#entries.replace(
       Array.from(objects, ([key, object]) => entry(key, object)),
@@ -112,15 +112,15 @@ export class ThreadSafeStore<T extends object = KubeObject, I extends string = s
     return this.#entries.indexKeys(name, value);
   }
 
-  /** All values of an index under which there is an object; [] for an index that does not exist. */
+  /** All values of an index that have an object; [] for an unknown index. */
   listIndexFuncValues(name: string): string[] {
     return this.#entries.listIndexFuncValues(name);
   }
 
   /**
-   * Adds indices, also over objects that are stored already.
+   * Adds indices, also over stored objects.
    *
-   * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
+   * @throws CapstanError INDEX_EXISTS for a name that exists; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
     const specs = Object.entries(more);
@@ -138,17 +138,17 @@ export class ThreadSafeStore<T extends object = KubeObject, I extends string = s
     return Object.fromEntries(this.#specs);
   }
 
-  /** The server's version is this one; no object changed. */
+  /** Sets the resourceVersion; no object changed. */
   bookmark(resourceVersion: string): void {
     this.#entries.bookmark(resourceVersion);
   }
 
-  /** The resource version that the last change or bookmark brought. */
+  /** The resourceVersion of the last change or bookmark. */
   lastStoreSyncResourceVersion(): string {
     return this.#entries.lastStoreSyncResourceVersion();
   }
 
-  /** Nothing: a store has nobody to send its content to again. */
+  /** Does nothing: only a FIFO has a resync. */
   resync(): void {}
 
   /**

@@ -1,9 +1,8 @@
 /**
- * Discovery: which resources a server has. Two questions are asked of it here: what a resource that
- * the program does not know is like, and whether a resource that was there is gone. The second
- * decides over delete events for everything in a cache, so it is answered with yes only where the
- * server itself says so: a proxy's 404 never is, and neither is the end of one version, as the
- * objects live on in the others.
+ * Discovery: which resources a server serves. It is read to describe a resource that the program
+ * knows by name only, and to find out whether a resource is no longer served. The latter deletes
+ * everything in a cache, so it needs the server's own discovery as proof: a proxy's 404 is not
+ * enough, nor is the end of one version, as the objects are still served in the others.
  */
 import { systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
@@ -23,12 +22,12 @@ import {
 import type { Transport } from '../rest/transport.ts';
 
 /**
- * An answer to discovery is some 100 KB at most; without a byte for this long the connection is
+ * A discovery document has at most about 100 KB; after this long without a byte the connection is
  * dead.
  */
 const DISCOVERY_IDLE_MS = 90_000;
 
-/** apimachinery: meta/v1 APIResourceList, APIGroup and APIGroupList, as far as they are read. */
+/** The members of meta/v1 APIResourceList, APIGroup and APIGroupList that are read here. */
 interface ResourceList {
   kind: 'APIResourceList';
   resources: { name?: unknown; kind?: unknown; namespaced?: unknown }[];
@@ -55,12 +54,12 @@ const OPTION_NAMES = namesOf<{ signal: AbortSignal; clock: Caller['clock'] }>()(
 });
 
 /**
- * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind
- * and whether it has namespaces. Without a version the server's preferred one is taken.
+ * Describes a resource that is known by name only, for dynamic caches: reads its kind and scope
+ * from discovery. Default of `version`: the server's preferred version.
  *
- * @param name `plural` as in the URL
- * @throws StatusError 404 for a resource that the server does not have, and whatever else the
- *   server answers; TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
+ * @param name the group, version and plural, as in the URL
+ * @throws StatusError: 404 for a resource that the server does not serve, or any other refusal;
+ *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
  * const name = { group: 'example.com', version: 'v1', plural: 'widgets' };
  * const widgets = await resourceOf(transport, name);
@@ -104,28 +103,27 @@ export async function resourceOf<T extends object = object>(
 }
 
 /**
- * `/api/v1` or `/apis/apps/v1`. Throws CapstanError INVALID_ARGUMENT for a group or version that
- * would leave its place in the path.
+ * `/api/v1` or `/apis/apps/v1`. Throws CapstanError INVALID_ARGUMENT for a group or version that is
+ * not one segment of a path.
  */
 export function groupVersionPath({ group, version }: { group: string; version: string }): string {
   return `${group === '' ? '/api' : groupPath(group)}/${pathSegment('version', version)}`;
 }
 
 /**
- * `/apis/apps`. Which group it is, may be a tenant's word: the apiVersion of a reference. Throws
- * CapstanError INVALID_ARGUMENT.
+ * `/apis/apps`. The group may come from untrusted input, such as the apiVersion of a reference.
+ * Throws CapstanError INVALID_ARGUMENT.
  */
 export function groupPath(group: string): string {
   return `/apis/${pathSegment('group', group)}`;
 }
 
 /**
- * Whether the refusal of a list, `error`, means that the server no longer has the resource, in any
- * version. kube-apiserver answers alike for a resource that is gone and for one that only other
- * versions of its group still serve: with a Status NotFound for the collection or, of custom
- * resources, with the bare page "404 page not found", as any proxy might. So its discovery must say
- * it too, as JSON. Kubernetes' own groups are always served: a 404 for them comes from something
- * between. In doubt, false; never rejects.
+ * Whether `error`, the refusal of a list, means that the server no longer serves the resource in
+ * any version. kube-apiserver gives the same answer for a resource that is gone and for one that is
+ * served in other versions only: a Status NotFound for the collection or, for custom resources, the
+ * plain page "404 page not found", as any proxy might. So discovery must confirm it. Built-in
+ * groups are always served: a 404 for them comes from a proxy. False if unsure; never rejects.
  */
 export async function confirmAbsence(
   transport: Transport,
@@ -134,8 +132,8 @@ export async function confirmAbsence(
   caller: Caller,
 ): Promise<boolean> {
   if (!isStatusError(error) || error.status !== 404 || isBuiltInGroup(resource.group)) return false;
-  const said = isStatus(error.body);
-  if (said && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== ''))
+  const hasStatus = isStatus(error.body);
+  if (hasStatus && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== ''))
     return false;
   try {
     for (const version of await versionsOf(transport, resource.group, caller))
@@ -147,8 +145,8 @@ export async function confirmAbsence(
 }
 
 /**
- * Whether the server itself says, in its discovery, that it does not serve a resource in this
- * version. Any other answer, and none, is no such word: false; never rejects.
+ * Whether the server's discovery lacks a resource in this version. False for any other answer, and
+ * for none; never rejects.
  */
 export async function isUnserved(
   transport: Transport,
@@ -163,8 +161,8 @@ export async function isUnserved(
         ({ name }) => name !== plural,
       );
     } catch (error) {
-      // With its last resource a version goes too, and with its last version a group; the core
-      // group never does.
+      // A version without resources is not served, nor is a group without versions; the core group
+      // always is.
       return (
         isNotFound(error) &&
         group !== '' &&
@@ -177,9 +175,8 @@ export async function isUnserved(
 }
 
 /**
- * What the server has in place of a resource that it does not serve, in words, such as `it has the
- * kind Deployment as "deployments"`; "" where it has nothing like it, or does not say. Never
- * rejects.
+ * What the server serves instead of a resource, as part of a message, such as `it has the kind
+ * Deployment as "deployments"`; "" if there is nothing similar, or no answer. Never rejects.
  */
 export async function servedInstead(
   transport: Transport,
@@ -201,20 +198,20 @@ export async function servedInstead(
         return `it has the kind ${kind} as "${name}" in ${groupVersion({ group, version })}`;
     }
   } catch {
-    // the server was not asked to say more
+    // the message does without it
   }
   return '';
 }
 
-/** How long an error waits for what it may say more, in milliseconds. */
+/** How long an error waits for this advice, in milliseconds. */
 const ADVICE_MS = 2000;
 
 /**
- * What a refusal with 404 lacks, as it follows in its message: what the server has in place of a
- * resource that it does not serve. "" for what the server does not say within two seconds, and
- * where it has nothing like it; undefined for the 404 of an object. Never rejects.
+ * The advice for the message of a 404: what the server serves instead of the resource. "" if there
+ * is nothing similar, or no answer within two seconds; undefined for the 404 of an object. Never
+ * rejects.
  *
- * @param text of the refusal
+ * @param text the body of the 404
  */
 export async function adviceOn404(
   transport: Transport,
@@ -223,14 +220,14 @@ export async function adviceOn404(
   text: string,
 ): Promise<string | undefined> {
   if (isOfObject(text)) return undefined;
-  const late = new AbortController();
+  const timeout = new AbortController();
   const { clock } = caller;
   const asking = servedInstead(transport, resource, {
     clock,
-    signal: AbortSignal.any([caller.signal, late.signal]),
+    signal: AbortSignal.any([caller.signal, timeout.signal]),
   });
   const instead = (await within(clock, ADVICE_MS, asking)) ? await asking : '';
-  late.abort();
+  timeout.abort();
   return instead && `; ${instead}`;
 }
 
@@ -243,7 +240,7 @@ function isOfObject(text: string): boolean {
   }
 }
 
-/** None where the server does not list the group. */
+/** The versions of a group; [] for an unknown group. */
 async function versionsOf(transport: Transport, group: string, caller: Caller): Promise<string[]> {
   const { kind, groups } = (await getJson(transport, '/apis', caller)) as {
     kind?: unknown;

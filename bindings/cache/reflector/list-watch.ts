@@ -1,7 +1,6 @@
 /**
- * One resource at one server, as two requests: list and watch. It knows paths, selectors and
- * headers, and what an object of this resource looks like; when to ask for what is the reflector's
- * business. client-go: tools/cache/listwatch.go.
+ * ListWatch: the list and watch requests of one resource at one server, with their paths, selectors
+ * and headers, and the expected kind of the objects. client-go: tools/cache/listwatch.go.
  */
 import {
   invalid,
@@ -31,42 +30,41 @@ import { adviceOn404, confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { ListQuery } from './pager.ts';
 import type { Selection } from './selection.ts';
 
-/** Which objects of a resource are asked for. */
+/** Which objects of a resource to list and watch, and limits of the requests. */
 export interface ListWatchOptions {
-  /** One namespace; none or "" is all of them. */
+  /** One namespace. Default, or "": all namespaces. */
   namespace?: string | undefined;
-  /** As text: `labelSelectorText` makes it of a selector as objects carry it. */
+  /** A selector as text, such as `app=web`; `labelSelectorText` converts a selector object. */
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
   /**
-   * Asks for PartialObjectMetadata: objects without spec, status and data. They show the kind and
-   * apiVersion of the resource, as in controller-runtime's cache. A server that sends whole objects
-   * is refused.
+   * Request PartialObjectMetadata: objects with metadata only. They show the kind and apiVersion of
+   * the resource, as in controller-runtime's cache. If the server sends whole objects, that is a
+   * DECODE error. Default false.
    */
   metadataOnly?: boolean | undefined;
   /**
-   * Changes the query of each request before it is sent, such as `query.fieldSelector =
-   * 'metadata.name=a'`. It sees what the reflector put there and may overrule it. Where it adds
-   * parameters that are not known here, such as `shardSelector`, a client with the cache asks the
-   * server which of its writes the cache is to show, and deletions of written objects that no list
-   * and no event can tell are not told. client-go: WithTweakListOptions.
+   * Changes the query of each request in place, such as `query.fieldSelector = 'metadata.name=a'`.
+   * It may override parameters of the reflector. If it adds parameters that are not known here,
+   * such as `shardSelector`, a client with this cache asks the server whether the cache selects an
+   * object that it wrote, and handlers do not get tombstones of unseen writes. client-go:
+   * WithTweakListOptions.
    */
   tweak?: ((query: Record<string, string>) => void) | undefined;
   /**
-   * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again
+   * Milliseconds without a byte after which a watch counts as a lost connection. It is opened again
    * from the last version, without a list and without an error, unless the server answers that it
-   * has not reached that version, as after its restoration from an older backup: then everything is
-   * listed. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from
-   * kube-apiserver, though none is promised; a server that sends none costs two requests each time.
-   * Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch
-   * this is the only one.
+   * has not reached that version, as after a restore from an older backup: then the reflector
+   * relists. Default 150 000; 0: never. kube-apiserver sends a bookmark about each minute; with a
+   * server that sends none, each timeout costs two requests. `capstan/client-node` detects dead
+   * connections within 45 s by other means; over fetch this is the only one.
    */
   idleTimeout?: number | undefined;
   /**
-   * The longest answer to one request for a list, in bytes; a longer one is a failure with
-   * CapstanError TOO_LARGE (class `decode`), and what is cached stays. Default 2 GiB where objects
-   * are kept as bytes, 512 MiB where they are decoded at once. kube-apiserver answers a list from
-   * its watch cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
+   * The longest answer to one list request, in bytes; a longer one is a failure with CapstanError
+   * TOO_LARGE (class `decode`), and the cache keeps its content. Default 2 GiB if objects are kept
+   * as bytes, 512 MiB if they are decoded at once. kube-apiserver answers a list from its watch
+   * cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
    */
   maxListBytes?: number | undefined;
 }
@@ -82,50 +80,52 @@ export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
 });
 
 export interface WatchQuery {
-  /** "" is: whatever the server has now. */
+  /** "": the newest version of the server. */
   resourceVersion: string;
-  /** When the server is to end the watch. */
+  /** Seconds after which the server ends the watch. */
   timeoutSeconds: number;
-  /** Begin with all objects as ADDED events, and end those by a bookmark. KEP-3157. */
+  /** Begin with all objects as ADDED events, followed by a bookmark. KEP-3157. */
   sendInitialEvents?: boolean;
 }
 
 /**
- * A list may be silent for this long. kube-apiserver answers any request but a watch within 60 s
- * (--request-timeout), if only with 504; beyond that the connection is dead, and TCP alone would
- * take up to half an hour to say so.
+ * The longest silence of a list. kube-apiserver answers every request but a watch within 60 s
+ * (--request-timeout), or with 504; after that the connection is dead, which TCP alone may take
+ * half an hour to detect.
  */
 export const LIST_IDLE_MS = 90_000;
-/** Two bookmarks of kube-apiserver's (one a minute) may be missed, and half a minute more. */
+/** Two bookmarks of kube-apiserver (one a minute), and half a minute more. */
 const WATCH_IDLE_MS = 150_000;
-/** Those that leave nothing out, or of which it is known what they do. */
+/** Query parameters that do not restrict the objects, or whose restriction is known. */
 const KNOWN_PARAMETERS = new Set([
   ...['labelSelector', 'fieldSelector', 'limit', 'continue', 'resourceVersion', 'pretty'],
   ...['resourceVersionMatch', 'watch', 'allowWatchBookmarks', 'sendInitialEvents'],
   'timeoutSeconds',
 ]);
-const MOST_LIST_BYTES = 2 ** 31;
+const MAX_LIST_BYTES = 2 ** 31;
 const TOO_LONG =
-  'stream it (`watchList: true`), select less by namespace or selector, or set `maxListBytes`; a client reads it by pages (`limit` and `continue`)';
-/** How long after its own timeoutSeconds a watch that the server did not end counts as dead. */
+  'stream it (`watchList: true`), select less by namespace or selector, or set `maxListBytes`; ' +
+  'a client reads it by pages (`limit` and `continue`)';
+/** A watch that has not ended this long after its timeoutSeconds counts as dead. */
 const WATCH_GRACE_MS = 30_000;
 
 /**
  * What to list and watch, for a {@link SharedIndexInformer}, a {@link Reflector} or a {@link
- * RetryWatcher}. Kinds that are not known ahead are described by {@link resourceOf}.
+ * RetryWatcher}. For a resource whose kind is not known, use {@link resourceOf}. client-go:
+ * tools/cache/listwatch.go ListWatch.
  *
- * @throws CapstanError INVALID_ARGUMENT, also for a namespace with a resource that has none
+ * @throws CapstanError INVALID_ARGUMENT, also for a namespace with a cluster-scoped resource
  * @example
  * const informer = new SharedIndexInformer(new ListWatch(transport, Pod, { namespace: 'default' }));
  */
 export class ListWatch<T, I extends string = never> {
   readonly resource: Resource<T, I>;
-  /** @internal What the objects of list and watch are. */
+  /** @internal The expected kind of the objects. */
   readonly expected: ExpectedKind;
   readonly #transport: Transport;
   readonly #path: string;
   #advice: Promise<string | undefined> | undefined;
-  #served = false;
+  #hasSucceeded = false;
   readonly #namespace: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
@@ -177,8 +177,8 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * @internal One page, read by `reader` as its bytes arrive; the reader is closed in any case.
-   * Rejects with StatusError, TransportError, or CapstanError DECODE for a body that is not a list.
+   * @internal Gets one page; `reader` gets its bytes as they arrive, and is always closed. Rejects
+   *   with StatusError, TransportError, or CapstanError DECODE for a body that is not a list.
    */
   async list(
     query: ListQuery,
@@ -194,7 +194,7 @@ export class ListWatch<T, I extends string = never> {
         ...caller,
         idleMs: LIST_IDLE_MS,
       });
-      const most = this.#maxListBytes ?? reader.mostBytes ?? MOST_LIST_BYTES;
+      const most = this.#maxListBytes ?? reader.mostBytes ?? MAX_LIST_BYTES;
       let bytes = 0;
       try {
         for (
@@ -215,9 +215,7 @@ export class ListWatch<T, I extends string = never> {
     }
   }
 
-  /**
-   * @internal The open stream, whose bytes are frames. Rejects with StatusError or TransportError.
-   */
+  /** @internal Opens a watch. Rejects with StatusError or TransportError. */
   async watch(query: WatchQuery, caller: Caller): Promise<Exchange> {
     const parameters: Record<string, string> = {
       ...this.#selectors,
@@ -239,9 +237,9 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * @internal The refusal by a server that has not reached `resourceVersion`, as one that was
-   * restored from an older backup, where a watch would wait for it without a word. Never rejects:
-   * in doubt, `undefined`.
+   * @internal Checks whether the server has reached `resourceVersion`; one that was restored from
+   *   an older backup may not have, and a watch would wait silently. Resolves with the server's
+   *   error if it has not, otherwise, and if unsure, with `undefined`. Never rejects.
    */
   async behind(resourceVersion: string, caller: Caller): Promise<unknown> {
     const query = {
@@ -265,23 +263,23 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * @internal Whether `error`, with which a list was refused, means that the server no longer knows
-   * the resource, in any version of its group. Asks discovery: one request, and one for each
-   * version that is left. Never rejects: in doubt, false.
+   * @internal Whether the error of a list means that the server no longer serves the resource in
+   *   any version of its group. Reads discovery: one request, and one for each version. Never
+   *   rejects; false if unsure.
    */
   isGone(error: unknown, caller: Caller): Promise<boolean> {
     return confirmAbsence(this.#transport, this.resource, error, caller);
   }
 
   /**
-   * What the requests are restricted to, as the server is asked: lists and watches, which a tweak
-   * may treat in different ways.
+   * The namespace and selectors of the requests, including changes by `tweak`, which may differ for
+   * list and watch.
    */
   selection(): Required<Selection> & { metadataOnly: boolean } {
     const query: Record<string, string> = { ...this.#selectors };
     const watchQuery: Record<string, string> = { ...query, watch: 'true' };
-    this.#change(query);
-    this.#change(watchQuery);
+    this.#applyTweak(query);
+    this.#applyTweak(watchQuery);
     const { labelSelector = '', fieldSelector = '' } = query;
     const others: Record<string, string> = {};
     for (const [name, value] of Object.entries({ ...watchQuery, ...query }))
@@ -296,15 +294,16 @@ export class ListWatch<T, I extends string = never> {
     };
   }
 
-  /** `v1 ConfigMap`, for messages; also where only metadata are asked for. */
+  /** `v1 ConfigMap`, for messages; also with `metadataOnly`. */
   describe(): string {
     return this.#what;
   }
 
-  /** A cache needs both verbs, and a list that is allowed does not say that a watch is. */
+  /** The RBAC rule for the message of a 403. It has both verbs, as a cache needs both. */
   #missingRule(): string {
     const { group, plural } = this.resource;
-    const rule = `{ apiGroups: [${show(group)}], resources: [${show(plural)}], verbs: ["list", "watch"] }`;
+    const resources = `apiGroups: [${show(group)}], resources: [${show(plural)}]`;
+    const rule = `{ ${resources}, verbs: ["list", "watch"] }`;
     const where =
       this.#namespace === ''
         ? 'a ClusterRole, by a ClusterRoleBinding'
@@ -312,16 +311,19 @@ export class ListWatch<T, I extends string = never> {
     return `; a cache needs the rule ${rule} in ${where}`;
   }
 
-  /** Asked for once, and not of a resource that has been served. */
-  async #instead(text: string, { clock, signal, terse }: Caller): Promise<string> {
-    if (this.#served || terse) return '';
+  /**
+   * What the server has instead, for the message of a 404; requested once, and not if a request has
+   * succeeded.
+   */
+  async #adviceOn404(text: string, { clock, signal, terse }: Caller): Promise<string> {
+    if (this.#hasSucceeded || terse) return '';
     this.#advice ??= adviceOn404(this.#transport, this.resource, { clock, signal }, text);
     return (await this.#advice) ?? '';
   }
 
-  #change(query: Record<string, string>): void {
+  #applyTweak(query: Record<string, string>): void {
     const answer: unknown = this.#tweak?.(query);
-    // What it changes later is in no request.
+    // Changes after a promise would be too late for the request.
     if (isThenable(answer))
       throw invalid('tweak()', 'nothing, from a function that is not async', answer);
   }
@@ -331,18 +333,18 @@ export class ListWatch<T, I extends string = never> {
     metadataAs: string,
     options: Caller & Pick<RepeatOptions, 'idleMs' | 'totalMs' | 'repeats'>,
   ) {
-    this.#change(query);
+    this.#applyTweak(query);
     const accept = this.#metadataOnly
       ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1`
       : 'application/json';
-    // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and hosts
-    // differ in reading past the first.
+    // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and some
+    // runtimes read only the first.
     const headers = { accept, 'accept-encoding': 'identity' };
     const request = { method: 'GET', path: this.#path, query, headers };
-    // The bytes of a refusal are no sign of life: what they say is not what a cache holds.
-    let served = false;
+    // Only bytes of successful answers count as a sign of life.
+    let succeeded = false;
     const onBytes = (now: number): void => {
-      if (served) options.onBytes?.(now);
+      if (succeeded) options.onBytes?.(now);
     };
     const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
     if (exchange.status !== 200) {
@@ -351,16 +353,16 @@ export class ListWatch<T, I extends string = never> {
         exchange.status === 403
           ? this.#missingRule()
           : exchange.status === 404
-            ? await this.#instead(text, options)
+            ? await this.#adviceOn404(text, options)
             : '';
       throw statusErrorFromAnswer(exchange.status, text, `GET ${this.#path}`, advice);
     }
-    served = true;
-    this.#served = true;
+    succeeded = true;
+    this.#hasSucceeded = true;
     try {
       onBytes(options.clock.now());
     } catch (error) {
-      exchange.close(); // a clock that throws, which is a user's
+      exchange.close(); // the user's clock may throw
       throw error;
     }
     return exchange;

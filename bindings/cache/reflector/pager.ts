@@ -1,7 +1,7 @@
 /**
- * A list in pages. The version is that of the first page; an expired continue token turns into one
- * full list at the version first asked for; a continue token that comes again ends the list with an
- * error. client-go: tools/pager/pager.go list, eachListChunkBuffered.
+ * Lists in pages. The version of the list is that of the first page. If a continue token has
+ * expired, the whole list is requested at the version of the first request. A repeated continue
+ * token is an error. client-go: tools/pager/pager.go list, eachListChunkBuffered.
  */
 import { CapstanError, show } from '../../base/errors.ts';
 import { deferred, onAbort } from '../../base/wait.ts';
@@ -21,19 +21,19 @@ export interface ListQuery {
 export interface PagedList<T> {
   items: T[];
   resourceVersion: string;
-  /** A second page was asked for. */
+  /** Whether a second page was requested. */
   paged: boolean;
 }
 
 /**
- * The continue tokens of one list. A server, or something between, that gives a token again would
- * be asked for pages without end.
+ * The continue tokens of one list. Detects a server or proxy that repeats a token, so that the list
+ * does not go on without end.
  */
 export class ContinueTokens {
   readonly #seen = new Set<string>();
 
   /** @throws CapstanError DECODE for a token that has come before */
-  take(token: string): string {
+  add(token: string): string {
     if (this.#seen.has(token))
       throw new CapstanError(
         'DECODE',
@@ -48,8 +48,8 @@ export class ContinueTokens {
 type FetchPage<T> = (query: ListQuery) => Promise<ListPage<T>>;
 
 /**
- * Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a
- * full list is asked for.
+ * Requests all pages. Rejects as `fetchPage` does. `onExpired` is called with the error before a
+ * full list.
  */
 export async function fetchPages<T>(
   fetchPage: FetchPage<T>,
@@ -63,10 +63,10 @@ export async function fetchPages<T>(
   let paged = false;
   for (let token = first.continue; token !== ''; ) {
     paged = true;
-    tokens.take(token);
+    tokens.add(token);
     let page: ListPage<T>;
     try {
-      page = await fetchPage(following(token, limit));
+      page = await fetchPage(nextPage(token, limit));
     } catch (error) {
       if (!isResourceExpired(error)) throw error;
       onExpired?.(error);
@@ -80,9 +80,9 @@ export async function fetchPages<T>(
 }
 
 /**
- * The items of page after page, of which up to `ahead` wait here to be taken while the next is
- * fetched; with 0, the next page is asked for when the one before has been taken. `signal` ends it
- * with what `fetchPage` rejects with; leaving the iteration fires `abort`, as `signal` does.
+ * The items page by page. Up to `ahead` pages are buffered while the next is fetched; with 0, the
+ * next page is requested once the last one was consumed. `signal` ends the iteration with the error
+ * of `fetchPage`; leaving the iteration fires `abort`, as `signal` does.
  */
 export async function* eachPage<T>(
   fetchPage: FetchPage<T>,
@@ -93,28 +93,28 @@ export async function* eachPage<T>(
 ): AsyncGenerator<T[], void, undefined> {
   const unlisten = onAbort(signal, () => abort.abort(signal?.reason));
   const ready: T[][] = [];
-  let taken = deferred();
-  let arrived = deferred();
+  let consumed = deferred();
+  let fetched = deferred();
   let ended = false;
-  let left = false;
+  let isLeft = false;
   let failure: { error: unknown } | undefined;
   const tokens = new ContinueTokens();
   const fetching = (async () => {
     try {
-      for (let token: string | undefined = ''; token !== undefined && !left; ) {
+      for (let token: string | undefined = ''; token !== undefined && !isLeft; ) {
         const page = await fetchPage(
-          token === '' ? { resourceVersion, limit, continue: '' } : following(token, limit),
+          token === '' ? { resourceVersion, limit, continue: '' } : nextPage(token, limit),
         );
         ready.push(page.items);
-        arrived.resolve();
-        while (ready.length > ahead && !left) await taken.promise;
-        token = page.continue === '' ? undefined : tokens.take(page.continue);
+        fetched.resolve();
+        while (ready.length > ahead && !isLeft) await consumed.promise;
+        token = page.continue === '' ? undefined : tokens.add(page.continue);
       }
     } catch (error) {
       failure = { error };
     } finally {
       ended = true;
-      arrived.resolve();
+      fetched.resolve();
     }
   })();
   try {
@@ -123,26 +123,26 @@ export async function* eachPage<T>(
       if (page !== undefined) {
         yield page;
         ready.shift();
-        taken.resolve();
-        taken = deferred();
+        consumed.resolve();
+        consumed = deferred();
       } else if (ended) {
         break;
       } else {
-        arrived = deferred();
-        await arrived.promise;
+        fetched = deferred();
+        await fetched.promise;
       }
     }
     if (failure !== undefined) throw failure.error;
   } finally {
-    left = true;
-    taken.resolve();
+    isLeft = true;
+    consumed.resolve();
     unlisten();
     if (!ended) abort.abort();
     await fetching;
   }
 }
 
-/** A version beside a continue token is an error to the server: the token holds it. */
-function following(token: string, limit: number): ListQuery {
+/** The server refuses a version beside a continue token, which contains it. */
+function nextPage(token: string, limit: number): ListQuery {
   return { resourceVersion: '', limit, continue: token };
 }

@@ -1,6 +1,6 @@
 /**
- * How a reflector judges its failures: which can simply be tried again, which mean the end of the
- * resource, and which deserve a word.
+ * Classifies the failures of a reflector: which requests can be repeated as they are, and which
+ * failures are reported.
  */
 import { CapstanError } from '../../base/errors.ts';
 import { isConnectionReset, isLasting, isLongWait } from '../rest/rest.ts';
@@ -8,12 +8,12 @@ import { isStatusError, isTooManyRequests } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
 import type { WatchFailure } from './status.ts';
 
-/** A watch that ends sooner and brought nothing new is a {@link VeryShortWatch}. */
+/** A watch that ends earlier, without an event, is a {@link VeryShortWatch}. */
 export const VERY_SHORT_WATCH_MS = 1000;
 
 /**
- * A watch that ended within a second with nothing new. Not to be resumed at once, lest a broken
- * server be asked without pause.
+ * A watch that ended within a second, without an event. It is not resumed at once, so that a broken
+ * server is not called in a tight loop. client-go: reflector.go VeryShortWatchError.
  */
 export class VeryShortWatch extends CapstanError {
   constructor(what: string, cause: unknown) {
@@ -22,27 +22,27 @@ export class VeryShortWatch extends CapstanError {
 }
 
 /**
- * The server asks for patience, or is not there: what was asked can be asked again as it is.
- * client-go: reflector.go isWatchErrorRetriable.
+ * Whether the server is overloaded or unreachable, so that the same request can be sent again
+ * later. client-go: reflector.go isWatchErrorRetriable.
  */
 export function isBusy(error: unknown): boolean {
   const lost = connectionLoss(error);
-  // No connection: the server restarts. `unknown` counts as refused.
+  // No connection: the server may be restarting. `unknown` counts as `refused`.
   if (lost !== undefined) return lost === 'refused' || lost === 'unknown';
   return isTooManyRequests(error) || !(error instanceof CapstanError);
 }
 
 /**
- * Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a
- * healthy life.
+ * Whether the default watch error handler reports a failure; it does not report those of normal
+ * operation.
  */
 export function isWorthReporting(
   error: unknown,
   { class: kind, next, afterMs }: WatchFailure,
 ): boolean {
   if (isLasting(error)) return true;
-  // A refused connection is part of a server's restart, and a version that is gone is routine,
-  // until the back-off has grown.
+  // A refused connection (the server restarts) and an expired version are normal until the back-off
+  // is long.
   const isLong = isLongWait(afterMs);
   if (kind === 'expired') return isLong;
   if (isConnectionReset(error) || error instanceof VeryShortWatch) return false;
@@ -55,7 +55,7 @@ export function isWorthReporting(
     case 'rewatch':
       return isLong || (next === 'relist' && !isBusy(error));
     case 'list':
-      return !isStatusError(error); // a refusal: the server has no streams
+      return !isStatusError(error); // otherwise the server does not support watch lists
     default:
       return false;
   }

@@ -1,4 +1,4 @@
-/** What a reflector fills, how it can be told to behave, and what it refuses to be told. */
+/** The store and the options of a reflector, and the checks of the options. */
 
 import { BACKOFF_NAMES, type BackoffOptions } from '../../base/backoff.ts';
 import { type Clock, requireClock } from '../../base/clock.ts';
@@ -13,7 +13,10 @@ import { namesOf, requireNames } from '../../base/names.ts';
 import type { Decoder } from '../decode/decoder.ts';
 import type { WatchErrorHandler } from './status.ts';
 
-/** What a reflector fills. {@link Indexer} is one. */
+/**
+ * The store that a reflector fills, such as an {@link Indexer} or a FIFO. client-go:
+ * ReflectorStore.
+ */
 export interface ReflectorStore<T> {
   add(object: T): void;
   update(object: T): void;
@@ -22,78 +25,74 @@ export interface ReflectorStore<T> {
   resync?(): void;
   bookmark?(resourceVersion: string): void;
   /**
-   * @internal Where so much waits in it that no more should come: resolves when that has been
-   * taken. Must not reject.
+   * @internal Back pressure: if too much is queued, a promise that resolves when the reflector may
+   *   go on. Must not reject.
    */
   behind?(): Promise<void> | undefined;
 }
 
 /**
- * client-go streams since 1.35. Here it is an option: a server that ignores the request, as
- * kube-apiserver before 1.27 and most servers made for tests do, costs half a minute without a
- * cache.
+ * Default of the option `watchList`. client-go uses watch lists since 1.35. Here they are an
+ * option, because a server that ignores the parameter (kube-apiserver before 1.27, most servers for
+ * tests) would delay the first sync by half a minute.
  */
 export const WATCH_LIST_BY_DEFAULT = false;
 
-/**
- * How a reflector lists, watches and waits. client-go: ReflectorOptions, and the fields of a
- * Reflector.
- */
+/** Options of a {@link Reflector}. client-go: ReflectorOptions, and the fields of Reflector. */
 export interface ReflectorOptions<T = object> {
   clock?: Clock | undefined;
   /**
-   * In [0, 1): jitter of the back-off and of timeoutSeconds. Default Math.random. What it throws,
-   * or gives beyond that, is reported through handleError, and 0.5 taken.
+   * A number in [0, 1), for the jitter of the back-off and of timeoutSeconds. Default Math.random.
+   * If it throws or returns anything else, that goes to handleError, and 0.5 is used.
    */
   random?: (() => number) | undefined;
   /**
-   * Milliseconds between two questions to `shouldResync` while watching; 0, the default, is never.
-   * A function is asked anew each time.
+   * Time between two resyncs, in milliseconds: `shouldResync` is called then. 0, the default:
+   * never. A function is called again for each period.
    */
   resyncPeriod?: number | (() => number) | undefined;
-  /** Whether to call the store's `resync` now. Default: always. */
+  /** Whether to call `resync` of the store now. Default: always. */
   shouldResync?: (() => boolean) | undefined;
   /**
-   * Gets every failure, with its class and what happens next. The default reports through
-   * handleError those after which everything is asked for again, connections that stay refused, and
-   * waits of more than 5 s, with the time at which it goes on; it is silent about a healthy life:
-   * an expired version, a connection that was reset, a watch closed at once, a request repeated
-   * soon as the server asked, a server without streams.
+   * Called with every failure, its class and the next step. The default reports through
+   * handleError: failures that lead to a relist, connections that stay refused, and waits of more
+   * than 5 s, with the time of the next attempt. It does not report failures of normal operation:
+   * an expired version, a reset connection, a watch that ended at once, a request that is soon
+   * repeated as the server asked, a server without watch lists.
    */
   watchErrorHandler?: WatchErrorHandler | undefined;
   /**
-   * Asks for the initial objects through a watch, which costs the server less than a list
-   * (KEP-3157; kube-apiserver serves it by default since 1.32); where it says that it does not
-   * serve that, they are listed. Default false: they are listed.
+   * Get the initial objects through a watch (a watch list), which costs the server less than a list
+   * (KEP-3157; on by default in kube-apiserver since 1.32). If the server refuses, they are listed.
+   * Default false: they are listed.
    */
   watchList?: boolean | undefined;
   /**
-   * Objects a page of each list. 0, the default: 500, or no pages where the server can then answer
-   * from its memory.
+   * Objects per page of a list. 0, the default: 500, or no pages if the server can then answer from
+   * its watch cache.
    */
   watchListPageSize?: number | undefined;
   /**
-   * Milliseconds after which the server is to end a watch: random in [m, 2 m). Less than five
-   * minutes, the default, is not honoured.
+   * Time after which the server ends a watch, in milliseconds: a random time in [m, 2 m). Default
+   * and minimum: five minutes.
    */
   minWatchTimeout?: number | undefined;
   /**
    * For how many milliseconds a watch that ends with an internal error (an ERROR event 500) is
-   * opened again at once. Default 0: then everything is asked for again.
+   * opened again at once. Default 0: the reflector relists.
    */
   maxInternalErrorRetryDuration?: number | undefined;
   backoff?: BackoffOptions | undefined;
   /**
-   * What to do when the server says that it no longer has the resource, as after the deletion of a
-   * CustomResourceDefinition. True, the default: the store is emptied, as with the objects' own
-   * deletions, and the reflector goes on asking with back-off until the resource is there again.
-   * False, as in client-go: the store keeps what it had until then. Only the server's own word
-   * counts: its discovery has the resource in no version of the group. A proxy's page does not, nor
-   * the end of one version alone, nor any 404 for a kind of Kubernetes' own groups, which are
-   * always served.
+   * What to do if the server no longer serves the resource, as after the deletion of a
+   * CustomResourceDefinition. True, the default: the store is emptied, as if the objects had been
+   * deleted, and the list is tried again with back-off until the resource is served again. False,
+   * as in client-go: the store keeps its objects meanwhile. The resource counts as gone only if the
+   * server's discovery has it in no version of the group; a proxy's 404, the end of one version,
+   * and a 404 for a built-in group do not count.
    */
   parkWhenGone?: boolean | undefined;
-  /** @internal What turns bytes into objects. Default: JSON.parse. */
+  /** @internal Decodes objects. Default: by JSON.parse. */
   decoder?: Decoder<T> | undefined;
 }
 

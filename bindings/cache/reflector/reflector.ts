@@ -1,12 +1,13 @@
 /**
- * The reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and
- * never gives up; only its signal ends it. A state and one `step` say all of the protocol;
- * client-go: tools/cache/reflector.go ListAndWatchWithContext. Never lists older than what was
- * already seen: a relist asks for at least the last version, and for the newest ("") only after the
- * server said that it is gone or still to come. Events are applied as they come, in their order: a
- * version that was there before, or an older one, is not held back (versions are opaque here). A
- * server that was restored from an older backup sends nothing to a watch from a version that it has
- * not reached: after a silence it is asked whether it has.
+ * Reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and never
+ * gives up; only its signal ends it. The protocol is a state machine with one `step`. client-go:
+ * tools/cache/reflector.go ListAndWatchWithContext.
+ *
+ * It never lists older than what it has seen: a relist asks for at least the last version, and for
+ * the newest ("") only after the server said that this version is expired or too large. Events are
+ * applied in the order in which they come, also repeated or older versions (versions are opaque
+ * here). A server that was restored from an older backup sends nothing to a watch from a version
+ * that it has not reached: after a silence, a list with that version checks whether it has.
  */
 
 import { Backoff, guardRandom, RetryWithDeadline } from '../../base/backoff.ts';
@@ -51,32 +52,40 @@ import {
   type WatchFailure,
 } from './status.ts';
 import { readInitialObjects } from './watch-list.ts';
-import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from './watch-stream.ts';
+import {
+  MIN_WATCH_SECONDS,
+  reportForeign,
+  type WatchFrame,
+  WatchStream,
+  watchSeconds,
+} from './watch-stream.ts';
 
 export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
 /**
- * Streams of initial objects that end early, and watches that do with nothing new, are asked for
- * again at once, as in client-go; after this many in a row the objects are listed, and watches are
- * opened with back-off.
+ * Watch lists that end early, and watches that end early without an event, are opened again at
+ * once, as in client-go. After this many in a row the objects are listed, and watches are opened
+ * with back-off.
  */
-const MAX_HASTY = 3;
+const MAX_SHORT_STREAMS = 3;
 
 /**
- * Where the connection was lost and the next watch hears nothing for so long, the server is asked
- * whether it has reached the version: one that was restored from an older backup has not, and would
- * send only what happens from that version on.
+ * If the connection was lost and the next watch is silent for this long, a request checks whether
+ * the server has reached the version: a server that was restored from an older backup has not, and
+ * would send only events after that version.
  */
-const DOUBT_MS = 10_000;
+const SILENCE_MS = 10_000;
 
-/** What to do next, and after how long. */
+/** The next step, and the wait before it in milliseconds. */
 interface Step {
   do: 'begin' | 'stream' | 'list' | 'watch';
   afterMs: number;
 }
 
 /**
- * Mirrors what a ListWatch gives into a store.
+ * Keeps a store equal to the objects that a {@link ListWatch} selects: lists, watches, and repeats
+ * both until its signal fires. Failures go to the `watchErrorHandler`; the back-off doubles from
+ * 0.8 s to 30 s. client-go: tools/cache/reflector.go Reflector.
  *
  * @example
  * const store = new Indexer<V1Pod>();
@@ -97,22 +106,20 @@ export class Reflector<T extends object, I extends string = never> {
   #internalErrors: RetryWithDeadline | undefined;
   #state: ReflectorState = 'stopped';
   #lastVersion = '';
-  /** The last version is gone from the server's window, or the server is not there yet. */
+  /** The last version is expired, or the server has not reached it yet. */
   #versionUnavailable = false;
-  /**
-   * The first list came in pages, so the server has no watch cache to answer unpaged lists from.
-   */
+  /** The first list came in pages, so the server does not answer lists from a watch cache. */
   #paged = false;
-  /** A connection was lost or refused since the last list: the server may be another one by now. */
-  #wasAway = false;
-  /** The store has once been equal to the server's objects. */
+  /** A connection was lost or refused since the last list: another server may answer now. */
+  #connectionLost = false;
+  /** A first list is in the store. */
   #synced = false;
-  /** The server has said that the resource is gone, and the store has been emptied. */
+  /** The server does not serve the resource any more, and the store was emptied. */
   #parked = false;
-  #hasty = 0;
-  /** The initial objects are asked for as a stream. */
-  #streams: boolean;
-  /** The stream of the initial objects, which goes on as the first watch. */
+  #shortStreams = 0;
+  /** The initial objects are requested as a watch list. */
+  #usesWatchList: boolean;
+  /** The watch list, which goes on as the first watch. */
   #stream: WatchStream<T> | undefined;
   #skipped = 0;
   #relists = 0;
@@ -144,18 +151,15 @@ export class Reflector<T extends object, I extends string = never> {
     });
     this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
     this.#backoff = new Backoff(clock, this.#random, options.backoff);
-    this.#streams = options.watchList ?? WATCH_LIST_BY_DEFAULT;
+    this.#usesWatchList = options.watchList ?? WATCH_LIST_BY_DEFAULT;
   }
 
-  /** The version of the last list, event or bookmark that was taken over; "" before the first. */
+  /** The version of the last list, event or bookmark; "" before the first. */
   lastSyncResourceVersion(): string {
     return this.#lastVersion;
   }
 
-  /**
-   * How many watch events carried an object of another kind and were left out. Each was also
-   * reported.
-   */
+  /** The number of skipped watch events, which had an object of another kind. */
   skippedEvents(): number {
     return this.#skipped;
   }
@@ -175,7 +179,8 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /**
-   * Lists and watches until the signal fires, then resolves. Never rejects because of the server.
+   * Lists and watches until the signal fires, then resolves. Failures of the server never reject
+   * it.
    *
    * @throws CapstanError ALREADY_STARTED while it runs
    */
@@ -209,7 +214,7 @@ export class Reflector<T extends object, I extends string = never> {
           this.#options.maxInternalErrorRetryDuration ?? 0,
         );
         if (this.#synced) this.#relists++;
-        return now(this.#streams && !this.#parked ? 'stream' : 'list');
+        return now(this.#usesWatchList && !this.#parked ? 'stream' : 'list');
       case 'stream':
         this.#state = 'streaming';
         return this.#gather(() => this.#streamInitialObjects(signal));
@@ -217,12 +222,12 @@ export class Reflector<T extends object, I extends string = never> {
         this.#state = 'listing';
         return this.#gather(() => this.#list(signal));
       case 'watch':
-        if (this.#state !== 'waiting') this.#state = 'watching'; // else when it is open
+        if (this.#state !== 'waiting') this.#state = 'watching'; // otherwise once it is open
         return this.#watch(signal);
     }
   }
 
-  /** All objects are being collected, which may take many answers and fail at any of them. */
+  /** A step that collects all objects, by pages or as a stream. */
   async #gather(run: () => Promise<Step>): Promise<Step> {
     this.#decoder.gather?.(true);
     try {
@@ -252,7 +257,7 @@ export class Reflector<T extends object, I extends string = never> {
         forget: (object) => this.#decoder.forget?.(object),
       });
       if (typeof initial !== 'number') {
-        this.#takeOver(initial.objects, initial.resourceVersion);
+        this.#replaceStore(initial.objects, initial.resourceVersion);
         this.#stream = stream;
         stream = undefined;
         return now('watch');
@@ -265,44 +270,44 @@ export class Reflector<T extends object, I extends string = never> {
       );
     } catch (error) {
       if (signal.aborted) return now('begin');
-      if (isConnectionReset(error)) return this.#streamAgain(error); // in spite of all repeats
+      if (isConnectionReset(error)) return this.#streamAgain(error); // after all repeats
       if (isBusy(error) || classOf(error) === 'full')
         return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
-        // It took a while to find out that this server does not end its streams: not again.
+        // It took half a minute to detect that this server has no watch lists: do not try again.
         if (hasCode(error, 'TIMEOUT')) return this.#listInstead(error);
         return this.#failed(error, 'list', now('list'));
       }
-      // A server to which even the newest is expired is asked with back-off (client-go: at once,
-      // without end).
+      // If the server calls even the newest version expired, the next attempt has a back-off
+      // (client-go: none).
       const again = this.#versionUnavailable ? this.#later('stream') : now('stream');
       this.#versionUnavailable = true;
-      if (++this.#hasty > MAX_HASTY) return this.#listInstead(error);
+      if (++this.#shortStreams > MAX_SHORT_STREAMS) return this.#listInstead(error);
       return this.#failed(error, 'relist from newest', again);
     } finally {
       stream?.close();
     }
   }
 
-  /** After a stream that ended before its bookmark, however far it had come. */
+  /** After a watch list that ended before its bookmark. */
   #streamAgain(why: unknown): Step {
-    return ++this.#hasty > MAX_HASTY
+    return ++this.#shortStreams > MAX_SHORT_STREAMS
       ? this.#listInstead(why)
       : this.#failed(why, 'relist', now('stream'));
   }
 
   /**
-   * After streams that came to nothing. Where the server itself ended them, or sent no end, it has
-   * none to give, and is not asked for one again; a connection that was lost proves nothing of it.
+   * Lists after failed watch lists. If the server ended them, or sent no final bookmark, it does
+   * not support them, and they are not tried again; a lost connection does not prove that.
    */
   #listInstead(why: unknown): Step {
-    if (connectionLoss(why) === undefined) this.#streams = false;
+    if (connectionLoss(why) === undefined) this.#usesWatchList = false;
     return this.#failed(why, 'list', now('list'));
   }
 
   /**
-   * Rejects with TIMEOUT where nothing is answered for as long as a list may take: a proxy that
-   * passes a body on when it is complete would never pass one on.
+   * Rejects with TIMEOUT if no answer comes in the time that a list may take: a proxy that buffers
+   * whole bodies would never send one.
    */
   async #openStream(signal: AbortSignal): Promise<WatchStream<T>> {
     const late = new AbortController();
@@ -315,7 +320,7 @@ export class Reflector<T extends object, I extends string = never> {
     wait(0);
     const { onRepeat } = caller;
     caller.onRepeat = (error, afterMs) => {
-      if (isStatusError(error)) wait(afterMs); // an answer
+      if (isStatusError(error)) wait(afterMs); // the server has answered
       onRepeat?.(error, afterMs);
     };
     try {
@@ -334,36 +339,36 @@ export class Reflector<T extends object, I extends string = never> {
   async #list(signal: AbortSignal): Promise<Step> {
     const caller = this.#caller(signal);
     const page = (query: ListQuery) => this.#listWatch.list(query, caller, this.#decoder.page());
-    const asked = this.#relistVersion();
-    // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd
-    // read.
+    const version = this.#relistVersion();
+    // With a version, an unpaged list comes from the watch cache; with a limit it would be read
+    // from etcd.
     const limit =
       this.#options.watchListPageSize ||
-      (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
+      (this.#paged || version === '' || version === '0' ? PAGE_SIZE : 0);
     const listAgain = (error: unknown, next: NextStep = 'full list'): void => {
       this.#decoder.gather?.(true);
-      this.#tell(error, next, 0);
+      this.#notify(error, next, 0);
     };
     try {
       let list: Awaited<ReturnType<typeof fetchPages<T>>>;
       try {
-        list = await fetchPages(page, asked, limit, listAgain);
+        list = await fetchPages(page, version, limit, listAgain);
       } catch (error) {
         if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
         listAgain(error, 'relist from newest');
         this.#versionUnavailable = true;
         list = await fetchPages(page, this.#relistVersion(), limit, listAgain);
       }
-      if (asked === '0' && list.paged) this.#paged = true;
-      this.#takeOver(list.items, list.resourceVersion);
+      if (version === '0' && list.paged) this.#paged = true;
+      this.#replaceStore(list.items, list.resourceVersion);
       return now('watch');
     } catch (error) {
-      const gone = await this.#isGone(error, caller);
+      const isGone = await this.#isGone(error, caller);
       if (signal.aborted) return now('begin');
-      if (!gone) return this.#failed(error, 'relist', this.#later('begin'));
-      const step = this.#failed(error, 'park', this.#later('begin'));
+      if (!isGone) return this.#failed(error, 'relist', this.#later('begin'));
+      const next = this.#failed(error, 'park', this.#later('begin'));
       this.#park();
-      return step;
+      return next;
     }
   }
 
@@ -374,21 +379,21 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /**
-   * Who never saw the resource waits for it like for any other; who is parked needs no second
-   * proof.
+   * Whether the resource is gone. Before the first sync it is waited for instead; once parked, a
+   * 404 is enough.
    */
   async #isGone(error: unknown, caller: Caller): Promise<boolean> {
     if (!this.#synced || !(this.#options.parkWhenGone ?? true)) return false;
     return this.#parked ? isNotFound(error) : this.#listWatch.isGone(error, caller);
   }
 
-  /** The version is kept: what comes back must not be older than what was seen. */
+  /** Keeps the version: later lists must not be older. */
   #park(): void {
     if (!this.#parked) this.#store.replace([], this.#lastVersion);
     this.#parked = true;
   }
 
-  #takeOver(objects: T[], resourceVersion: string): void {
+  #replaceStore(objects: T[], resourceVersion: string): void {
     try {
       this.#store.replace(objects, resourceVersion);
     } catch (error) {
@@ -398,51 +403,51 @@ export class Reflector<T extends object, I extends string = never> {
     this.#lastVersion = resourceVersion;
     this.#versionUnavailable = false;
     this.#synced = true;
-    this.#wasAway = false;
+    this.#connectionLost = false;
     this.#parked = false;
-    this.#hasty = 0;
+    this.#shortStreams = 0;
     this.#resync.start();
   }
 
-  /**
-   * One watch from the last version to its end. client-go: reflector.go watch and handleAnyWatch.
-   */
+  /** One watch from the last version to its end. client-go: reflector.go watch, handleAnyWatch. */
   async #watch(signal: AbortSignal): Promise<Step> {
-    // Before the request: some proxies flush no header until the first event.
+    // Before the request, because some proxies send the headers with the first event.
     const started = this.#clock.now();
     let stream = this.#stream;
     this.#stream = undefined;
-    // A watch from "" or "0" begins with ADDED events in no order of versions: until another event
-    // comes, none is safe to resume from.
+    // A watch from "" or "0" begins with ADDED events in no order of versions, from which it cannot
+    // be resumed until another event comes.
     const inOrder = stream !== undefined || (this.#lastVersion !== '' && this.#lastVersion !== '0');
     try {
       stream ??= await this.#openWatch(this.#lastVersion, this.#caller(signal), false);
     } catch (error) {
       if (signal.aborted) return now('begin');
-      if (connectionLoss(error) !== undefined) this.#wasAway = true;
-      // in spite of all repeats
+      if (connectionLoss(error) !== undefined) this.#connectionLost = true;
+      // after all repeats
       if (isConnectionReset(error)) return this.#failed(error, 'rewatch', now('watch'));
       if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     }
-    const doubt = this.#wasAway && inOrder ? this.#askWhenQuiet(stream, signal) : undefined;
-    this.#wasAway = false;
+    const silenceTimer =
+      this.#connectionLost && inOrder ? this.#checkWhenSilent(stream, signal) : undefined;
+    this.#connectionLost = false;
     try {
       const before = this.#lastVersion;
       const events = await this.#follow(stream, inOrder, signal).finally(() =>
-        this.#clock.clearTimer(doubt),
+        this.#clock.clearTimer(silenceTimer),
       );
       if (signal.aborted) return now('begin');
       if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS)
-        this.#hasty = 0;
+        this.#shortStreams = 0;
       else {
         const short = new VeryShortWatch(this.#listWatch.describe(), stream.lost);
         if (events === 0) throw short;
-        if (++this.#hasty > MAX_HASTY) return this.#failed(short, 'rewatch', this.#later('watch'));
+        if (++this.#shortStreams > MAX_SHORT_STREAMS)
+          return this.#failed(short, 'rewatch', this.#later('watch'));
       }
       if (stream.lost === undefined) return now('watch');
       if (isTooLargeResourceVersion(stream.lost)) return this.#fromNewest(stream.lost);
-      this.#wasAway = true;
+      this.#connectionLost = true;
       const again = this.#failed(stream.lost, 'rewatch', now('watch'));
       const behind =
         stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
@@ -457,19 +462,19 @@ export class Reflector<T extends object, I extends string = never> {
     }
   }
 
-  /** @returns the timer */
-  #askWhenQuiet(stream: WatchStream<T>, signal: AbortSignal): unknown {
+  /** Sets a timer that checks a silent watch, see SILENCE_MS. @returns the timer */
+  #checkWhenSilent(stream: WatchStream<T>, signal: AbortSignal): unknown {
     const openedAt = this.#lastByteAt;
-    const isQuiet = (): boolean => this.#lastByteAt === openedAt;
+    const isSilent = (): boolean => this.#lastByteAt === openedAt;
     const ask = async (): Promise<void> => {
-      if (!isQuiet()) return;
+      if (!isSilent()) return;
       const behind = await this.#listWatch.behind(this.#lastVersion, {
         clock: this.#clock,
         signal,
       });
-      if (behind !== undefined && isQuiet()) stream.lose(behind);
+      if (behind !== undefined && isSilent()) stream.lose(behind);
     };
-    return this.#clock.setTimer(() => void ask(), DOUBT_MS);
+    return this.#clock.setTimer(() => void ask(), SILENCE_MS);
   }
 
   #fromNewest(why: unknown): Step {
@@ -478,8 +483,8 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /**
-   * Takes over event after event; resolves with their number when the stream ends. Rejects as
-   * {@link WatchStream.take} does.
+   * Applies the events of a stream; resolves with their number when it ends. Rejects as {@link
+   * WatchStream.take} throws.
    */
   async #follow(stream: WatchStream<T>, inOrder: boolean, signal: AbortSignal): Promise<number> {
     const slice = new TimeSlice(this.#clock);
@@ -491,26 +496,26 @@ export class Reflector<T extends object, I extends string = never> {
           this.#apply(frame);
           events++;
           if (frame.type !== 'ADDED') inOrder = true;
-          // Without a version (some aggregated servers) the last one stays good: from there events
-          // come again, but none is missed.
+          // For an event without a version (some aggregated servers) the last one stays: events may
+          // be repeated, but none is missed.
           if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
         }
         if (slice.over())
           await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
         if (signal.aborted) return events;
       }
-      const behind = this.#store.behind?.(); // chunks may be too short for the slice to be over
+      // also for each chunk, as short chunks do not use up the slice
+      const behind = this.#store.behind?.();
       if (behind !== undefined) await abortable(behind, signal).catch(() => undefined);
     } while (await stream.more());
     return events;
   }
 
-  /** False for an event that is left out. */
+  /** False for an event that is skipped, which is counted and reported. */
   #accepts(frame: WatchFrame<T>): frame is Exclude<WatchFrame<T>, { type: 'foreign' }> {
     if (frame.type !== 'foreign') return true;
     this.#skipped++;
-    const what = `a watch of ${this.#listWatch.describe()} sent a ${frame.apiVersion} ${frame.kind}`;
-    handleError(new CapstanError('DECODE', what), 'reflector');
+    reportForeign(this.#listWatch.describe(), frame, 'reflector');
     return false;
   }
 
@@ -542,7 +547,7 @@ export class Reflector<T extends object, I extends string = never> {
     return stream;
   }
 
-  /** A failure is no sign of life: what it says is not what the store holds. */
+  /** Only bytes of successful answers count as a sign of life. */
   #caller(signal: AbortSignal): Caller {
     return {
       clock: this.#clock,
@@ -552,7 +557,7 @@ export class Reflector<T extends object, I extends string = never> {
       },
       onRepeat: (error, afterMs) => {
         if (this.#state === 'watching') this.#state = 'waiting';
-        this.#tell(error, 'repeat', afterMs);
+        this.#notify(error, 'repeat', afterMs);
       },
     };
   }
@@ -561,25 +566,25 @@ export class Reflector<T extends object, I extends string = never> {
     return { do: what, afterMs: this.#backoff.next() };
   }
 
-  /** What it brought was refused, which has been reported: all of it is asked for again. */
-  refused(error: unknown, afterMs: number): void {
-    this.#tell(error, 'relist', afterMs, this.#options.watchErrorHandler ?? (() => undefined));
+  /** Called before a relist because the store refused a change, which has been reported. */
+  relisting(error: unknown, afterMs: number): void {
+    this.#notify(error, 'relist', afterMs, this.#options.watchErrorHandler ?? (() => undefined));
   }
 
-  /** Every failure comes through here or `#tell`, once. */
+  /** Reports a failure and returns the next step. Each goes through here or `#notify`, once. */
   #failed(error: unknown, next: NextStep, step: Step): Step {
-    this.#tell(error, next, step.afterMs);
+    this.#notify(error, next, step.afterMs);
     return step;
   }
 
-  #tell(error: unknown, next: NextStep, afterMs: number, onError = this.#onError): void {
+  #notify(error: unknown, next: NextStep, afterMs: number, onError = this.#onError): void {
     const failure: WatchFailure = { class: classOf(error), next, afterMs };
     this.#failures.add(error, failure, this.#clock.now());
     tell(() => onError(error, failure), 'watch error handler');
   }
 
   #report(error: unknown, failure: WatchFailure): void {
-    if (failure.next === 'park' && this.#parked) return; // once
+    if (failure.next === 'park' && this.#parked) return; // reported already
     if (!isWorthReporting(error, failure)) return;
     const { afterMs } = failure;
     const when = isLongWait(afterMs) ? goesOn(afterMs) : '';

@@ -1,6 +1,5 @@
 /**
- * When to resync: every so often from `start` to `stop`, with a period that is asked for anew each
- * time.
+ * Calls `resync` periodically between `start` and `stop`; the period is computed again each time.
  */
 import type { Clock } from '../../base/clock.ts';
 import { handleError } from '../../base/handle-error.ts';
@@ -10,9 +9,9 @@ export class ResyncTimer {
   readonly #period: () => number;
   readonly #resync: () => void;
   #timer: unknown;
-  #last = 0;
+  #lastPeriod = 0;
 
-  /** @param period milliseconds; not above 0: never */
+  /** @param period in milliseconds; 0 or less: never */
   constructor(clock: Clock, period: () => number, resync: () => void) {
     this.#clock = clock;
     this.#period = period;
@@ -21,7 +20,7 @@ export class ResyncTimer {
 
   start(): void {
     this.stop();
-    const period = this.#askPeriod();
+    const period = this.#nextPeriod();
     if (!(period > 0)) return;
     this.#timer = this.#clock.setTimer(() => {
       try {
@@ -33,14 +32,14 @@ export class ResyncTimer {
     }, period);
   }
 
-  /** One that throws is reported, and the period stays what it was. */
-  #askPeriod(): number {
+  /** The next period. If the function throws, that is reported, and the last period counts. */
+  #nextPeriod(): number {
     try {
-      this.#last = this.#period();
+      this.#lastPeriod = this.#period();
     } catch (error) {
       handleError(error, 'option resyncPeriod');
     }
-    return this.#last;
+    return this.#lastPeriod;
   }
 
   stop(): void {

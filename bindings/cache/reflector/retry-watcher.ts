@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A watch that goes on: when the stream ends or fails, it is opened again after the last version
- * that was given. It has no cache and no list, so it ends where only a list could help. client-go:
+ * RetryWatcher: a watch that is opened again, after the version of the last event, when the stream
+ * ends or fails. It never lists, so it ends with an error where only a list could help. client-go:
  * tools/watch/retrywatcher.go.
  */
 
@@ -17,19 +17,19 @@ import { compareResourceVersion, isComparableResourceVersion } from '../rest/res
 import { isDenied, isExpired, isStatusError } from '../rest/status-error.ts';
 import type { ListWatch } from './list-watch.ts';
 import { classOf, type WatchErrorHandler } from './status.ts';
-import { reportForeign, type WatchEvent } from './watch.ts';
-import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
+import type { WatchEvent } from './watch.ts';
+import { MIN_WATCH_SECONDS, reportForeign, WatchStream, watchSeconds } from './watch-stream.ts';
 
-/** Of a {@link RetryWatcher}. */
+/** Options of a {@link RetryWatcher}. */
 export interface RetryWatcherOptions {
   clock?: Clock | undefined;
   /** Ends the iteration without an error, as `close` does. */
   signal?: AbortSignal | undefined;
-  /** In [0, 1): jitter of timeoutSeconds. */
+  /** A number in [0, 1), for the jitter of timeoutSeconds. Default Math.random. */
   random?: (() => number) | undefined;
   /**
-   * Gets each failure after which the watch is opened again. Default: none is reported, as in
-   * client-go.
+   * Called with each failure after which the watch is opened again. Default: none is reported, as
+   * in client-go.
    */
   watchErrorHandler?: WatchErrorHandler | undefined;
 }
@@ -45,26 +45,26 @@ const NAMES = namesOf<RetryWatcherOptions>()({
 const MIN_RESTART_MS = 1000;
 
 /**
- * A server that refuses a version as gone this often in a row will not take it back; client-go asks
- * for ever. Likewise bytes at one and the same version that never become an event.
+ * After this many 410 answers in a row the version counts as gone (client-go tries for ever), and
+ * after as many DECODE errors the bytes count as unreadable.
  */
 const MAX_IN_A_ROW = 5;
 
-/** What ended a stream, and whether that is the end of it all. */
+/** The error that ended a stream, and whether the iteration ends with it. */
 interface End {
   error: unknown;
   final: boolean;
 }
 
 /**
- * All events after a version, each once: what the server repeats is left out by comparing versions.
- * Gives them to one `for await` loop; leaving the loop ends the watch. The loop ends with an error
- * where the watch cannot go on: StatusError for a version that is gone (410: list, and begin again
- * from there) and for missing permission (401, 403), CapstanError DECODE for an event without a
- * version and for bytes that stay unreadable.
+ * All events after a resourceVersion, each once, for one `for await` loop. Repeated events are
+ * skipped by comparing versions. Leaving the loop ends the watch. The loop ends with an error if
+ * the watch cannot go on: StatusError for an expired version (410: list, and start from the new
+ * version) and for missing permission (401, 403), CapstanError DECODE for an event without a
+ * version and for bytes that stay unreadable. client-go: tools/watch RetryWatcher.
  *
- * @throws CapstanError INVALID_ARGUMENT, also for the versions "" and "0", from which events come
- *   in no order
+ * @throws CapstanError INVALID_ARGUMENT, also for the versions "" and "0", for which events have no
+ *   defined order
  * @example
  * const watcher = new RetryWatcher(new ListWatch(transport, Pod), '42', { signal });
  * for await (const { type, object } of watcher) use([type, object]);
@@ -107,12 +107,12 @@ export class RetryWatcher<T extends object, I extends string = never>
     this.#events = leaving(this.#run(), () => this.close());
   }
 
-  /** The version after which the watch would be opened again. */
+  /** The version after which the watch will be opened again. */
   lastResourceVersion(): string {
     return this.#lastVersion;
   }
 
-  /** Ends the loop at once, without an error. Again: no effect. */
+  /** Ends the loop at once, without an error. A second call has no effect. */
   close(): void {
     this.#stop.abort();
   }
@@ -145,7 +145,10 @@ export class RetryWatcher<T extends object, I extends string = never>
     }
   }
 
-  /** One stream to its end; answers what ended it before the server closed it. */
+  /**
+   * Runs one stream to its end; returns the error that ended it, or undefined if the server closed
+   * it.
+   */
   async *#watch(signal: AbortSignal): AsyncGenerator<WatchEvent<T>, End | undefined, undefined> {
     const query = {
       resourceVersion: this.#lastVersion,
@@ -192,7 +195,7 @@ export class RetryWatcher<T extends object, I extends string = never>
     }
   }
 
-  /** Versions that cannot be compared are new unless they are the last one. */
+  /** If the versions are not comparable, any version but the last one is new. */
   #isNew(version: string): boolean {
     if (!isComparableResourceVersion(version) || !isComparableResourceVersion(this.#lastVersion))
       return version !== this.#lastVersion;
@@ -200,8 +203,8 @@ export class RetryWatcher<T extends object, I extends string = never>
   }
 
   /**
-   * An ERROR event 410 is final at once, as in client-go; an HTTP answer 410 may come from a server
-   * that lags behind.
+   * An ERROR event 410 is final at once, as in client-go; an HTTP answer 410 may come from an API
+   * server that lags behind.
    */
   #isFinal({ error, final }: End): boolean {
     const stays = isExpired(error) || hasCode(error, 'DECODE');
@@ -209,7 +212,7 @@ export class RetryWatcher<T extends object, I extends string = never>
     return final || this.#inARow >= MAX_IN_A_ROW;
   }
 
-  /** Tells of a failure that is not the end; how long the server asks to wait. */
+  /** Calls the error handler; returns the wait that the server asks for, in milliseconds. */
   #failed(error: unknown, started: number): number {
     const asked = isStatusError(error) ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
     const afterMs = Math.max(asked, started + MIN_RESTART_MS - this.#clock.now(), 0);

@@ -1,18 +1,18 @@
 /**
- * Whether an object is one that a cache is meant to hold, by what the cache is restricted to. It
- * answers as the server would where that can be told from the object.
+ * Decides whether the namespace and selectors of a cache select an object, as the server would, if
+ * the object itself can tell.
  */
 
 import { pathIndexFunc } from '../../base/json-path.ts';
 import { type Labels, labelMatcher } from '../../base/selectors.ts';
 import type { KubeObject } from '../rest/keys.ts';
 
-/** `path=value` or `path!=value`; the fields by which servers select are paths into the object. */
+/** `path=value` or `path!=value`; the fields of field selectors are paths into the object. */
 const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;
 
 /**
- * Texts that servers take for empty where they are absent. Of others nothing can be told then: an
- * absent number is "0" to them, an absent boolean "false", and some names are no paths
+ * Strings whose absence servers treat as "". For other absent fields the result is unknown: to the
+ * server an absent number is "0" and an absent boolean "false", and some field names are not paths
  * (`status.successful` of a Job, `source` of an Event).
  */
 const EMPTY_WHERE_ABSENT = new Set([
@@ -22,21 +22,21 @@ const EMPTY_WHERE_ABSENT = new Set([
   'status.phase',
 ]);
 
-/** Each "" where there is no restriction. */
+/** What a cache is restricted to; "" is no restriction. */
 export interface Selection {
   readonly namespace: string;
   readonly labelSelector: string;
   readonly fieldSelector: string;
-  /**
-   * Parameters of the requests that are not known here, such as `shardSelector`, as a tweak may add
-   * them.
-   */
+  /** Query parameters that a tweak added and that are not known here, such as `shardSelector`. */
   readonly others?: Readonly<Record<string, string>> | undefined;
-  /** There are others, or lists and watches are not restricted alike: anything may be left out. */
+  /**
+   * There are `others`, or the list and the watch have different selectors: any object may be left
+   * out.
+   */
   readonly isUnknown?: boolean | undefined;
 }
 
-/** Gives undefined where it cannot be told, and the server would have to be asked. */
+/** The function returns undefined if only the server can tell. */
 export function selectionMatcher(
   selection: Selection,
 ): (object: KubeObject) => boolean | undefined {

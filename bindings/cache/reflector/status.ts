@@ -1,7 +1,6 @@
 /**
- * What a reflector says of itself: where it is, how fresh its view of the server is, and what went
- * wrong, by class and with what happens next. All of it is plain data, made when asked for; ages
- * are milliseconds at that moment.
+ * The status of a reflector: its state, the freshness of its data, and its failures, each with its
+ * class and the next step. Plain data, computed on request; ages are in milliseconds.
  */
 import { CapstanError } from '../../base/errors.ts';
 import {
@@ -14,18 +13,17 @@ import {
 import type { TransportError } from '../rest/transport.ts';
 
 /**
- * What kind of failure it was:
- * - `auth`: 401 or 403; it ends when credentials or permissions do.
- * - `expired`: the version asked for is no longer known to the server, or not yet (410, "too large
+ * The class of a failure:
+ * - `auth`: 401 or 403; credentials or permissions must change.
+ * - `expired`: the server does not have the requested version any more, or not yet (410, "too large
  *   resource version").
- * - `throttled`: 429; the server asks for patience.
- * - `network`: no answer, or not all of it ({@link TransportError}); also a watch that ended at
- *   once, as dead proxies end them.
- * - `decode`: bytes that are not what the protocol promises, or that the cache cannot take.
- * - `full`: the cache has no room for an object, by its option `maxBytes` or in its memory; it ends
- *   when objects go away.
- * - `server`: any other answer that reports a failure, and a stream of initial objects without an
- *   end.
+ * - `throttled`: 429.
+ * - `network`: no answer, or an incomplete one ({@link TransportError}); also a watch that ended at
+ *   once, without an event.
+ * - `decode`: bytes that do not follow the protocol, or that the cache cannot store.
+ * - `full`: the cache has no room for an object, because of `maxBytes` or the limit of its memory;
+ *   it ends when objects are deleted.
+ * - `server`: any other answer that reports a failure, and a watch list without an end.
  */
 export type FailureClass =
   | 'auth'
@@ -37,16 +35,16 @@ export type FailureClass =
   | 'server';
 
 /**
- * What happens after a failure:
- * - `relist`: everything is asked for again, no older than the last version.
- * - `relist from newest`: everything is asked for again, without a version, as the server does not
- *   know the last one.
- * - `rewatch`: the watch is opened again from the last version.
- * - `list`: the initial objects are listed, as they could not be streamed.
- * - `full list`: the list is asked for again in one piece, as its continue token has expired.
- * - `repeat`: the same request is sent again.
- * - `park`: the resource is gone; the cache has been emptied, and the server is asked from time to
- *   time.
+ * What the reflector does after a failure:
+ * - `relist`: it lists again, no older than the last version.
+ * - `relist from newest`: it lists again without a version, because the server does not have the
+ *   last one.
+ * - `rewatch`: it opens the watch again from the last version.
+ * - `list`: it lists, because the watch list failed.
+ * - `full list`: it requests the list without pages, because the continue token has expired.
+ * - `repeat`: it sends the same request again.
+ * - `park`: the server no longer serves the resource; the cache is emptied, and the list is tried
+ *   again with back-off.
  */
 export type NextStep =
   | 'relist'
@@ -57,23 +55,23 @@ export type NextStep =
   | 'repeat'
   | 'park';
 
-/** What a watch error handler is told: what failed, and what happens next. */
+/** The second argument of a watch error handler. */
 export interface WatchFailure {
   class: FailureClass;
   next: NextStep;
-  /** Milliseconds until then. */
+  /** Milliseconds until the next step. */
   afterMs: number;
 }
 
 /**
- * Gets every failure of list and watch, also those that cost nothing; called synchronously, so it
- * should return soon.
+ * Called synchronously with every failure of list and watch, so it should return soon. client-go:
+ * WatchErrorHandlerWithContext.
  */
 export type WatchErrorHandler = (error: unknown, failure: WatchFailure) => void;
 
 /**
- * `listing`, `streaming` (the initial objects, through a watch), `watching`, `waiting` (before any
- * of them is tried again, and while a watch that failed is), `parked`.
+ * `stopped`, `listing`, `streaming` (a watch list), `watching`, `waiting` (before the next attempt,
+ * and while a failed watch is opened again), `parked` (the server does not serve the resource).
  */
 export type ReflectorState =
   | 'stopped'
@@ -83,25 +81,25 @@ export type ReflectorState =
   | 'waiting'
   | 'parked';
 
-/** How a reflector is doing, for people, metrics and health checks. */
+/** The status of a reflector, for people, metrics and health checks. */
 export interface ReflectorStatus {
   state: ReflectorState;
-  /** The version of the last list, event or bookmark that was taken over; "" before the first. */
+  /** The version of the last list, event or bookmark; "" before the first. */
   lastSyncResourceVersion: string;
   /**
-   * Freshness: milliseconds since the server last sent a byte of a list or a watch; `undefined`
-   * before the first. What the cache holds was true then, but for a server that was restored from
-   * an older backup: it is noticed by the silence of its watches. Failures do not count as life.
+   * Milliseconds since the server last sent a byte of a list or a watch; `undefined` before the
+   * first. The cache was up to date then, unless the server was restored from an older backup,
+   * which is detected when its watches stay silent. Bytes of failures do not count.
    */
   lastSignOfLife: number | undefined;
-  /** How often everything was asked for again after it had been there once, in vain or not. */
+  /** The number of relists, including failed ones. */
   relists: number;
-  /** How many watches were opened, streams of initial objects among them. */
+  /** The number of opened watches, including watch lists. */
   watches: number;
   failures: Record<FailureClass, number>;
-  /** Events that carried an object of another kind and were left out. */
+  /** The number of skipped events, which had an object of another kind. */
   skippedEvents: number;
-  /** The latest failure, `agoMs` milliseconds ago. */
+  /** The last failure; it happened `agoMs` milliseconds ago. */
   lastFailure: (WatchFailure & { error: unknown; agoMs: number }) | undefined;
 }
 
@@ -117,7 +115,7 @@ export function classOf(error: unknown): FailureClass {
   return error.code === 'TIMEOUT' ? 'server' : 'decode';
 }
 
-/** Collects what {@link ReflectorStatus} counts. */
+/** Counts the failures for {@link ReflectorStatus}. */
 export class FailureLog {
   readonly #counts: Record<FailureClass, number> = {
     auth: 0,
@@ -135,7 +133,7 @@ export class FailureLog {
     this.#last = { failure, error, at: now };
   }
 
-  /** A request that failed is not sent again yet. */
+  /** Whether a failed request waits to be sent again. */
   repeatsLater(now: number): boolean {
     const last = this.#last;
     return last?.failure.next === 'repeat' && now - last.at < last.failure.afterMs;

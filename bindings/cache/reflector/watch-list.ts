@@ -1,8 +1,7 @@
 /**
- * The initial objects through a watch: ADDED events, whatever changes meanwhile, and a bookmark
- * that says that this was all. They are collected aside, and nothing of a stream that ends before
- * its bookmark ever reaches a store. client-go: tools/cache/reflector.go watchList and
- * handleAnyWatch; KEP-3157.
+ * Watch lists: the initial objects through a watch, as ADDED events and changes of them, ended by a
+ * bookmark. The objects are collected first, so that a stream that ends before its bookmark never
+ * changes the store. client-go: tools/cache/reflector.go watchList and handleAnyWatch; KEP-3157.
  */
 import type { Clock } from '../../base/clock.ts';
 import { CapstanError } from '../../base/errors.ts';
@@ -22,33 +21,29 @@ export interface StreamOptions<T> {
   signal: AbortSignal;
   /** `v1 ConfigMap`, for messages. */
   describe: string;
-  /**
-   * Asked for each frame: whether it is an object of the resource or a bookmark. Otherwise it is
-   * left out.
-   */
+  /** Called for each frame; frames for which it returns false are skipped. */
   accepts(frame: WatchFrame<T>): boolean;
-  /** Told of an object that has been replaced or deleted before the stream was at its end. */
+  /** Called with each object that a later event replaced or deleted. */
   forget(object: T): void;
 }
 
 /** client-go: reflector.go newInitialEventsEndBookmarkTicker. */
 const PERIOD_MS = 10_000;
 /**
- * A server that does not know what it was asked sends no end: kube-apiserver before 1.27 sends all
- * objects and then what changes; others only what changes. client-go waits there for ever. So a
- * stream is given up after this many periods in a row with fewer than `FEW_OBJECTS` each
- * (kube-apiserver begins within 3 s and sends thousands in a period; what is created later comes
- * one by one), at the second bookmark that is not the end (kube-apiserver sends none before it),
- * and at a change of an object that was not there.
+ * A server without watch lists never sends the final bookmark: kube-apiserver before 1.27 sends all
+ * objects and then changes; others send changes only. client-go waits for ever. Here the stream is
+ * closed after this many periods in a row with fewer than `FEW_OBJECTS` objects each
+ * (kube-apiserver starts within 3 s and sends thousands in a period), at the second bookmark that
+ * is not the final one (kube-apiserver sends none before it), and at a change of an unknown object.
  */
 const QUIET_PERIODS = 2;
 const FEW_OBJECTS = 10;
 const MAX_BOOKMARKS = 1;
 
 /**
- * Reads up to the bookmark that ends the initial events; the stream then stands behind it. Without
- * one, the number of events before the stream ended. Throws what {@link WatchStream.take} throws,
- * and CapstanError TIMEOUT for a stream without an end.
+ * Reads up to and including the bookmark that ends the initial events. If the stream ends before
+ * it, resolves with the number of events. Rejects as {@link WatchStream.take} throws, and with
+ * CapstanError TIMEOUT for a stream without that bookmark.
  */
 export async function readInitialObjects<T extends object>(
   stream: WatchStream<T>,
@@ -91,11 +86,11 @@ export async function readInitialObjects<T extends object>(
   return events;
 }
 
-/** Warns of each quiet period, and closes the stream after some in a row. */
+/** Reports each quiet period, and closes the stream after several in a row. */
 class Patience {
-  /** Why the stream was closed. */
+  /** The error with which the stream was closed. */
   over: CapstanError | undefined;
-  /** How many objects have come in this period. */
+  /** The number of objects in this period. */
   objects = 0;
   readonly #close: () => void;
   readonly #clock: Clock;

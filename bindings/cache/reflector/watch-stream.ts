@@ -1,25 +1,23 @@
 /**
- * One open watch as frames. A connection that is lost ends it like one that was closed, since what
- * was not complete comes again; `lost` says which it was. Frames are taken synchronously, as
- * waiting for each would cost more than most of them.
+ * WatchStream: the frames of one open watch. A lost connection ends it like a closed one, because
+ * the server will send an incomplete frame again; `lost` tells them apart. Frames are read
+ * synchronously, because a promise for each would cost more than most frames.
  */
-import { hasCode } from '../../base/errors.ts';
+import { CapstanError, hasCode } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
 import type { Decoder, Frame, FrameReader } from '../decode/decoder.ts';
 import type { Exchange } from '../rest/exchange.ts';
 import type { Caller } from '../rest/rest.ts';
 import { StatusError } from '../rest/status-error.ts';
 import type { ListWatch, WatchQuery } from './list-watch.ts';
 
-/** A frame that is no failure. */
+/** A frame other than an ERROR event. */
 export type WatchFrame<T> = Exclude<Frame<T>, { type: 'ERROR' }>;
 
-/** client-go: reflector.go defaultMinWatchTimeout; the longest is twice the shortest. */
+/** client-go: reflector.go defaultMinWatchTimeout. A watch takes at most twice as long. */
 export const MIN_WATCH_SECONDS = 300;
 
-/**
- * A random whole number of seconds in [min, 2 min), so that not all watches of a program end at
- * once.
- */
+/** A random integer in [min, 2 * min), so that not all watches of a program end at once. */
 export function watchSeconds(min: number, random: () => number): number {
   return Math.floor(min + random() * min);
 }
@@ -52,7 +50,7 @@ export class WatchStream<T> {
     }
   }
 
-  /** Waits for bytes; false when the stream has ended. */
+  /** Waits for bytes; false if the stream has ended. */
   async more(): Promise<boolean> {
     let chunk: Uint8Array | undefined;
     try {
@@ -67,8 +65,8 @@ export class WatchStream<T> {
   }
 
   /**
-   * The next frame that has arrived, if there is one. Throws CapstanError DECODE, and the
-   * StatusError of an ERROR event.
+   * The next complete frame, or undefined until more bytes come. Throws CapstanError DECODE, and a
+   * StatusError for an ERROR event.
    */
   take(): WatchFrame<T> | undefined {
     const frame = this.#frames.next();
@@ -81,25 +79,37 @@ export class WatchStream<T> {
     );
   }
 
-  /** Why the connection ended before the server closed it; undefined for an orderly end. */
+  /** The error that ended the connection; undefined if the server closed the stream. */
   get lost(): unknown {
     return this.#lost;
   }
 
-  /** Whether the connection was given up, as nothing came of it for too long. */
+  /** Whether the watch was ended because no byte came for `idleTimeout`. */
   get silent(): boolean {
     return hasCode((this.#lost as Error | undefined)?.cause, 'ABORTED');
   }
 
-  /** Ends the stream, as one that was lost for this reason. */
+  /** Ends the stream as lost, with this error. */
   lose(why: unknown): void {
     this.#lost ??= why;
     this.#exchange.close();
   }
 
-  /** Gives the connection back. Again: no effect. */
+  /** Closes the connection. A second call has no effect. */
   close(): void {
     this.#exchange.close();
     this.#frames.close();
   }
+}
+
+/** Reports an object of another kind, which is skipped. */
+export function reportForeign(
+  what: string,
+  frame: { apiVersion: string | undefined; kind: string | undefined },
+  who: string,
+): void {
+  handleError(
+    new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`),
+    who,
+  );
 }

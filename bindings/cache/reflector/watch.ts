@@ -1,13 +1,11 @@
 /**
- * A single list or watch, for programs that need no cache: one request or one stream, and its
- * errors. For a watch that goes on after errors use a RetryWatcher; to know what is there at any
- * moment use an informer.
+ * A single list or watch, for programs that need no cache. For a watch that goes on after errors
+ * use a RetryWatcher; for a cache use an informer.
  */
 
 import { leaving } from '../../base/cancellable-generator.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, requireInteger, requireString } from '../../base/errors.ts';
-import { handleError } from '../../base/handle-error.ts';
 import { namesOf, pick, requireNames } from '../../base/names.ts';
 import { onAbort } from '../../base/wait.ts';
 import { jsonDecoder } from '../decode/decoder.ts';
@@ -15,11 +13,11 @@ import type { Resource } from '../rest/resource.ts';
 import type { Transport } from '../rest/transport.ts';
 import { LIST_WATCH_NAMES, ListWatch, type ListWatchOptions } from './list-watch.ts';
 import { eachPage, fetchPages, type ListQuery, PAGE_SIZE } from './pager.ts';
-import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
+import { MIN_WATCH_SECONDS, reportForeign, WatchStream } from './watch-stream.ts';
 
 /**
- * What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that
- * of the deletion.
+ * An event of a watch. For a deletion, `object` is the last state and `resourceVersion` is that of
+ * the deletion. apimachinery: watch.Event.
  */
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -27,20 +25,21 @@ export interface WatchEvent<T> {
   resourceVersion: string;
 }
 
-/** Which objects a watch follows, and from where on. */
+/** Options of {@link watch}. */
 export interface WatchOptions extends ListWatchOptions {
   /**
-   * The version after which to begin, such as that of a {@link list}: then nothing is missed in
-   * between. "", the default, or "0": first everything that is there, as ADDED events in no order.
+   * The version after which to begin, such as that of a {@link list}: then no event is missed. "",
+   * the default, or "0": the watch begins with all existing objects, as ADDED events in no
+   * particular order.
    */
   resourceVersion?: string | undefined;
   /** Ends the iteration without an error. */
   signal?: AbortSignal | undefined;
-  /** When the server is to end the stream. Default 300. */
+  /** Seconds after which the server ends the stream. Default 300. */
   timeoutSeconds?: number | undefined;
   /**
-   * Told of each version up to which nothing happened: a good one to begin from the next time. It
-   * is waited for, and its errors are the iteration's.
+   * Called with the version of each bookmark, from which a later watch may begin. Its promise is
+   * awaited, and its errors end the iteration.
    */
   onBookmark?: ((resourceVersion: string) => void) | undefined;
   clock?: Clock | undefined;
@@ -56,16 +55,16 @@ const WATCH_NAMES = namesOf<WatchOptions>()({
 });
 
 /**
- * One watch as an async iterable that ends when the server ends the stream; it connects when the
- * iteration begins. Objects of another kind are left out and reported through handleError.
+ * One watch as an async iterable, which ends when the server ends the stream. It connects when the
+ * iteration begins. Objects of another kind are skipped and reported through handleError.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration StatusError (also for an ERROR event,
- *   such as 410 for a version that is too old), TransportError for a connection that was lost,
- *   CapstanError DECODE
+ *   such as 410 for an expired version), TransportError for a lost connection, CapstanError DECODE
  * @example
  * const { items, resourceVersion } = await list(transport, Pod, { signal });
  * use(items);
- * for await (const { type, object } of watch(transport, Pod, { resourceVersion, signal })) use([type, object]);
+ * const pods = watch(transport, Pod, { resourceVersion, signal });
+ * for await (const { type, object } of pods) use([type, object]);
  */
 export function watch<T extends object, I extends string>(
   transport: Transport,
@@ -114,33 +113,22 @@ async function* watchOnce<T extends object, I extends string>(
     }
     if (stream.lost !== undefined) throw stream.lost;
   } catch (error) {
-    if (!signal.aborted || !(error instanceof CapstanError)) throw error; // the caller's own callback may throw, too
+    // Errors of the caller's callback are thrown even after the signal.
+    if (!signal.aborted || !(error instanceof CapstanError)) throw error;
   } finally {
     stream?.close();
     unlisten();
   }
 }
 
-/** An object of another kind is never given to anyone, nor is it kept quiet about. */
-export function reportForeign(
-  what: string,
-  frame: { apiVersion: string | undefined; kind: string | undefined },
-  who: string,
-): void {
-  handleError(
-    new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`),
-    who,
-  );
-}
-
-/** Which objects a list gives, and how it asks for them. */
+/** Options of {@link list} and {@link listItems}. */
 export interface PagedListOptions extends ListWatchOptions {
   /**
-   * The list is at least as new as this version. "", the default: the newest. "0": any, which the
-   * server has at hand.
+   * The list is at least as new as this version. "", the default: the newest. "0": any version,
+   * from the watch cache of the server.
    */
   resourceVersion?: string | undefined;
-  /** Objects a page. Default 500; 0: all in one. */
+  /** Objects per page. Default 500; 0: one page. */
   pageSize?: number | undefined;
   signal?: AbortSignal | undefined;
   clock?: Clock | undefined;
@@ -158,8 +146,8 @@ const ITEM_NAMES = namesOf<ListItemsOptions>()({ ...LIST_NAMES, pageBufferSize: 
 type ListItemsOptions = PagedListOptions & { pageBufferSize?: number | undefined };
 
 /**
- * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The
- * version is one to {@link watch} from.
+ * Lists all objects, in pages; if the continue token expires, in one request. A {@link watch} can
+ * begin from the returned version. client-go: tools/pager List.
  *
  * @throws CapstanError INVALID_ARGUMENT, DECODE, ABORTED; StatusError; TransportError
  * @example
@@ -177,9 +165,10 @@ export async function list<T extends object, I extends string>(
 }
 
 /**
- * Object by object, without ever holding all of them: pages are fetched ahead, `pageBufferSize` of
- * them (default 10, as in client-go). If they expire meanwhile, the iteration ends with a
- * StatusError of reason Expired: what was given is a part.
+ * Iterates over all objects without holding all of them: up to `pageBufferSize` pages are fetched
+ * ahead (default 10, as in client-go). If the continue token expires, the iteration ends with a
+ * StatusError of reason Expired; the objects so far are then a part of the list. client-go:
+ * tools/pager EachListItem.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration as {@link list}
  * @example
@@ -197,18 +186,18 @@ export function listItems<T extends object, I extends string>(
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, abort.signal);
   const { signal } = options;
   const pages = eachPage(page, resourceVersion, pageSize, pageBufferSize, { abort, signal });
-  const left = (): boolean => abort.signal.aborted && !signal?.aborted;
-  return leaving(items(pages, left), () => abort.abort());
+  const isLeft = (): boolean => abort.signal.aborted && !signal?.aborted;
+  return leaving(items(pages, isLeft), () => abort.abort());
 }
 
 async function* items<T>(
   pages: AsyncIterable<readonly T[]>,
-  left: () => boolean,
+  isLeft: () => boolean,
 ): AsyncGenerator<T, void, undefined> {
   try {
     for await (const page of pages) yield* page;
   } catch (error) {
-    if (!left()) throw error;
+    if (!isLeft()) throw error;
   }
 }
 

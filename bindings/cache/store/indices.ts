@@ -46,7 +46,7 @@ export const labelIndex = 'metadata.labels';
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byOwner'>(undefined, { byOwner: ownerIndex });
- * pods.byIndex('byOwner', '9e5d2c14-0b7a-4c1e-8f63-2a1f0f5c7d21'); // what a ReplicaSet with this uid owns
+ * pods.byIndex('byOwner', '9e5d2c14-0b7a-4c1e-8f63-2a1f0f5c7d21'); // the Pods of a ReplicaSet
  */
 export const ownerIndex = 'metadata.ownerReferences.uid';
 

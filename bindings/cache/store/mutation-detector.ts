@@ -58,11 +58,15 @@ export class MutationDetector {
       const difference = firstDifference(copy, object);
       if (difference === undefined) continue;
       this.#watched.set(place, undefined);
-      const what = `an object of the cache of ${this.#describe}, ${nameOf(copy)}, was changed by one of its readers`;
+      const which = `an object of the cache of ${this.#describe}, ${nameOf(copy)}`;
       const advice =
-        'Objects of a cache are read-only, as all readers share them: make a copy (structuredClone) first.';
+        'Objects of a cache are read-only, as all readers share them: ' +
+        'make a copy (structuredClone) first.';
       handleError(
-        new CapstanError('MUTATED', `${what}: ${difference}. ${advice}`),
+        new CapstanError(
+          'MUTATED',
+          `${which}, was changed by one of its readers: ${difference}. ${advice}`,
+        ),
         'mutation detector',
       );
     }

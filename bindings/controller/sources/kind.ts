@@ -14,11 +14,8 @@ import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { abortable, deferred, sleep } from '../../base/wait.ts';
-import {
-  type InformerSelection,
-  SELECTION_NAMES,
-  type SharedInformerFactory,
-} from '../../cache/informer/factory.ts';
+import type { SharedInformerFactory } from '../../cache/informer/factory.ts';
+import { type InformerSelection, SELECTION_NAMES } from '../../cache/informer/factory-options.ts';
 import type { Registration } from '../../cache/informer/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer/informer.ts';
 import type { Resource } from '../../cache/rest/resource.ts';

@@ -48,11 +48,11 @@ function world(clock: Clock = systemClock) {
       processDeltas(handler, store, deltas, isInInitialList);
     },
     onSynced: () => told.push('synced'),
-    toldBehind: () => undefined,
-    onTaken: () => {
+    handlersBehind: () => undefined,
+    onProcessed: () => {
       taken++;
     },
-    onRefused: () => {
+    onStoreError: () => {
       refused++;
     },
   });
