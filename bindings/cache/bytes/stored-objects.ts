@@ -99,7 +99,8 @@ export class StoredObjects implements ObjectReader {
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#byNumber[id];
     if (known !== undefined && known.staged >= 0) {
-      exports.objectRelease(this.handle, id); // it stands twice in one list; one reference is enough
+      // The list has it twice; one reference is enough.
+      exports.objectRelease(this.handle, id);
       return known;
     }
     const stored = known ?? this.#make(id);

@@ -45,7 +45,7 @@ export class TTLPolicy<T = unknown> implements ExpirationPolicy<T> {
   }
 }
 
-/** A store whose objects expire by a policy; see {@link newTTLStore}. client-go: ExpirationCache. */
+/** A store whose objects expire by a policy. client-go: ExpirationCache. */
 export class ExpirationCache<T extends object> implements Store<T> {
   readonly #keyFunc: KeyFunc<T>;
   readonly #policy: ExpirationPolicy<T>;

@@ -49,8 +49,8 @@ function transformed<T extends object>(
     );
   } catch (cause) {
     const key = `${namespace ? `${namespace}/` : ''}${name}`;
-    const what =
-      `the transform of ${describe} ${key} failed, ` + 'and the object was kept as it was by then';
+    const of = `the transform of ${describe} ${key}`;
+    const what = `${of} failed, and the object was kept as it was by then`;
     handleError(
       new CapstanError('TRANSFORM', `${what}: ${textOfError(cause)}`, { cause }),
       'informer transform',

@@ -175,7 +175,7 @@ export class InitialPopulation {
   }
 }
 
-/** What `RealFIFO` and `DeltaFIFO` share: keys, the initial population, waiting pops and the end. */
+/** Keys, initial population, waiting pops and the end of `RealFIFO` and `DeltaFIFO`. */
 export abstract class BaseFIFO<T extends object> {
   /** @internal */
   protected readonly keyFunction: (object: T) => string;

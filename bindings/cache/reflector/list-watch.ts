@@ -116,7 +116,8 @@ const WATCH_GRACE_MS = 30_000;
  *
  * @throws CapstanError INVALID_ARGUMENT, also for a namespace with a cluster-scoped resource
  * @example
- * const informer = new SharedIndexInformer(new ListWatch(transport, Pod, { namespace: 'default' }));
+ * const listWatch = new ListWatch(transport, Pod, { namespace: 'default' });
+ * const informer = new SharedIndexInformer(listWatch);
  */
 export class ListWatch<T, I extends string = never> {
   readonly resource: Resource<T, I>;
