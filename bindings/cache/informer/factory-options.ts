@@ -81,7 +81,9 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    * Options.ByObject.
    *
    * @example
-  X   */
+   * const perResource = new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]);
+   * newSharedInformerFactory(transport, { perResource });
+   */
   perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions> | undefined;
   /**
    * Changes the query of each list and watch: see {@link ListWatchOptions.tweak}. client-go:

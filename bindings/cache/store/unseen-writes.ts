@@ -136,8 +136,8 @@ export class UnseenWrites<T extends object> {
     const { describe = 'objects' } = this.#options;
     const message =
       `resource versions of ${describe} are no decimal numbers, as ${show(version)}: reads of ` +
-      'own writes wait for that very version, and a deletion by others of an object that was just ' +
-      'written may not be told';
+      'own writes wait for that very version, and a deletion by others of an object that was ' +
+      'just written may not be told';
     handleError(new CapstanError('DECODE', message), 'informer');
   }
 
