@@ -25,7 +25,7 @@ import {
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 
 /** The part of a cache that is used here. */
-export interface CachedObjects {
+export interface StoreView {
   getByKey(key: string): object | undefined;
   /** The resourceVersion of the last change; "" before any. */
   lastStoreSyncResourceVersion(): string;
@@ -66,7 +66,7 @@ const MAX_TEXT = 16 * 1024 * 1024;
 const KEPT_PART = 3 / 4;
 
 export class UnseenWrites<T extends object> {
-  readonly #store: CachedObjects;
+  readonly #store: StoreView;
   readonly #options: UnseenWritesOptions<T>;
   readonly #max: number;
   readonly #maxText: number;
@@ -85,7 +85,7 @@ export class UnseenWrites<T extends object> {
   /** Keys whose deletion handlers have got since that list began. */
   readonly #deletionsNotified = new Set<string>();
 
-  constructor(store: CachedObjects, options: UnseenWritesOptions<T>) {
+  constructor(store: StoreView, options: UnseenWritesOptions<T>) {
     this.#store = store;
     this.#options = options;
     this.#max = options.max ?? MAX;
