@@ -61,10 +61,15 @@ import {
   writeOptions,
 } from './request/options.ts';
 import type { ApiTarget } from './request/request-target.ts';
-import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './request/route-checks.ts';
+import {
+  checkDocumentMethod,
+  checkScope,
+  checkSubresource,
+  checkVerbs,
+} from './request/route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
-import { connect, isConnect } from './subresources/connect.ts';
+import { connect, needsKubelet } from './subresources/connect.ts';
 import { evict } from './subresources/eviction.ts';
 import { applyScale, bind, scaleOf, updateScale } from './subresources/scale-and-binding.ts';
 import { tableView } from './tables/table-view.ts';
@@ -167,7 +172,7 @@ export class Api {
       return document ?? textAnswer(404, NO_PAGE);
     }
     if (route.type !== 'resource') {
-      if (method !== 'GET') refuseMethod(route, this.registry.kinds);
+      if (method !== 'GET') checkDocumentMethod(route, this.registry.kinds);
       const verbose = target.query.has('verbose');
       return this.#document(route, server.address, request.headers.accept, verbose);
     }
@@ -194,7 +199,7 @@ export class Api {
     const view = viewOf(servedKind, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     else if (kind.verbs !== undefined) checkVerbs(kind, route, method, target.verb);
-    if (isConnect(route.subresource)) {
+    if (needsKubelet(route.subresource)) {
       connect(this.registry, route, target.query);
       return { code: 204, type: '', body: '' };
     }

@@ -133,7 +133,7 @@ export const verbsOf = (kind: Kind): readonly string[] => {
   return kind.plural === 'namespaces' ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS;
 };
 
-const served = (kinds: Kinds, name: { group: string; version: string }): Kind[] =>
+const servedKinds = (kinds: Kinds, name: { group: string; version: string }): Kind[] =>
   kinds
     .all()
     .filter((kind) => kind.group === name.group && kind.version === name.version)
@@ -156,7 +156,7 @@ export function resourceList(
   kinds: Kinds,
   name: { group: string; version: string },
 ): object | undefined {
-  const found = served(kinds, name);
+  const found = servedKinds(kinds, name);
   if (found.length === 0) return undefined;
   const resources = found.flatMap((kind) => [
     resource(kind),
@@ -238,7 +238,7 @@ export function aggregated(kinds: Kinds, core: boolean): object {
       metadata: name === '' ? {} : { name },
       versions: versionsOf(kinds, name).map((version) => ({
         version,
-        resources: served(kinds, { group: name, version }).map(aggregatedResource),
+        resources: servedKinds(kinds, { group: name, version }).map(aggregatedResource),
         freshness: 'Current',
       })),
     })),

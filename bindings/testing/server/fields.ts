@@ -107,7 +107,7 @@ function readBuiltIn(
 }
 
 /** Members in which empty lists or maps were left out. */
-const emptied = new WeakSet<object>();
+const membersWithEmpty = new WeakSet<object>();
 
 /**
  * Kinds whose strategy compares this member by `reflect.DeepEqual`, in which an empty list differs
@@ -126,7 +126,7 @@ export function incrementsGeneration({ builtIn, plural }: Kind, read: JsonObject
     builtIn && Object.hasOwn(COMPARED_DEEPLY, plural)
       ? read[COMPARED_DEEPLY[plural] as string]
       : null;
-  return typeof member === 'object' && member !== null && emptied.has(member);
+  return typeof member === 'object' && member !== null && membersWithEmpty.has(member);
 }
 
 interface Walk {
@@ -155,14 +155,14 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     if (member === undefined || member === null) continue;
     // registry/metadata.ts reads the members of metadata, with messages of its own.
     const whole = at === 'metadata' && isObject(member);
-    if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
+    if (whole) for (const inner of Object.keys(member)) reportUnknown(field, inner, at, walk);
     const read = whole
       ? withKnownMembers(field, member, at, walk)
       : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
     if (!isUnset(field, read) || isKeptEmpty(walk, name)) members.push([name, read]);
     else if (typeof read === 'object') walk.emptied = true;
     if (path !== '' || walk.emptied !== true) continue;
-    if (typeof read === 'object' && read !== null) emptied.add(read);
+    if (typeof read === 'object' && read !== null) membersWithEmpty.add(read);
     walk.emptied = false;
   }
   return { ...type.map?.zero?.(), ...Object.fromEntries(members) };
@@ -174,7 +174,7 @@ function isUnset(field: Field, value: Json): boolean {
   if (typeof value === 'object') return isEmptyCollection(field, value);
   return (
     field.pointer === undefined &&
-    PLAIN.includes(field.code) &&
+    OMITTED_WHEN_ZERO.includes(field.code) &&
     (value === '' || value === 0 || value === false)
   );
 }
@@ -222,7 +222,7 @@ function storedValue({ list, map }: Atom, value: Json): Json {
  * Codes of scalars that Go omits when they are zero. It has pointers for the others, or always
  * writes them.
  */
-const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
+const OMITTED_WHEN_ZERO: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
 
 /**
  * The metadata without unknown members of owner references and managedFields, which are reported.
@@ -251,7 +251,7 @@ function withKnownMembers(
   return lists.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(lists) };
 }
 
-function noteUnknown(field: Field, name: string, path: string, walk: Walk): void {
+function reportUnknown(field: Field, name: string, path: string, walk: Walk): void {
   if (field.type().map?.field(name) === undefined) walk.unknown.push(`${path}.${name}`);
 }
 
@@ -280,7 +280,7 @@ function readValue(
   // null in a list or a map. The store returns null bytes as empty bytes.
   if (value === null) return code === 'y' ? '' : zeroOf(code);
   if (code === '*') return value;
-  if (code.startsWith('(')) return readLoosely(code.slice(1, -1), value, path, names, walk);
+  if (code.startsWith('(')) return readCustomDecoded(code.slice(1, -1), value, path, names, walk);
   const fail = (goType: string): Error =>
     new FieldTypeError(
       `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} ` +
@@ -365,11 +365,17 @@ const OR_BOOL = /\.additional(Properties|Items)$/;
  * Reads a type with an UnmarshalJSON of its own, which reports no unknown fields: one of the
  * struct, a list of it, or another value.
  */
-function readLoosely(name: string, value: Json, path: string, names: string, walk: Walk): Json {
+function readCustomDecoded(
+  name: string,
+  value: Json,
+  path: string,
+  names: string,
+  walk: Walk,
+): Json {
   if (OR_BOOL.test(path) && !isObject(value) && typeof value !== 'boolean')
     throw new FieldTypeError('boolean or JSON schema expected');
   if (Array.isArray(value))
-    return value.map((item: Json) => readLoosely(name, item, path, names, walk));
+    return value.map((item: Json) => readCustomDecoded(name, item, path, names, walk));
   if (!isObject(value)) return value;
   return readValue(name, typeNamed(name), value, path, names, { ...walk, unknown: [] });
 }

@@ -40,7 +40,7 @@ function read(
   const sent = readJson(writeJson(given));
   if (!isObject(sent)) throw invalid(what, 'an object', given);
   const kind = kindOf(registry, sent, what);
-  const metadata = withPlace(what, () => normalizeMetadata(kind, sent.metadata));
+  const metadata = withObjectPath(what, () => normalizeMetadata(kind, sent.metadata));
   const name = stringAt(metadata, 'name');
   if (name === '') throw invalid(`${what}.metadata.name`, 'a name', metadata.name);
   const namespace = stringAt(metadata, 'namespace');
@@ -70,13 +70,15 @@ function read(
     ...metadata,
   };
   // Normalizes empty values as Go does, so that the next write of the same object is no change.
-  const fields = withPlace(what, () => asReadBack(kind, readFields(kind, sent, undefined).object));
+  const fields = withObjectPath(what, () =>
+    asReadBack(kind, readFields(kind, sent, undefined).object),
+  );
   const object = prepare(kind, assemble(kind, complete, fields));
   return { kind, key: storeKey(namespace, stringAt(metadataOf(object), 'name')), object };
 }
 
 /** Adds the place of the object to an error. */
-function withPlace<R>(what: string, read: () => R): R {
+function withObjectPath<R>(what: string, read: () => R): R {
   try {
     return read();
   } catch (error) {

@@ -69,13 +69,13 @@ export function viewFor(
     if (view === undefined) continue;
     const isList = as.endsWith('List');
     return shape !== undefined && isList !== (shape === 'list')
-      ? refusing(view, wrongShape(kind, as, isList))
+      ? throwingView(view, wrongShape(kind, as, isList))
       : view;
   }
   throw notAcceptable(ranges.some(({ type }) => SERVED.includes(type)));
 }
 
-function refusing(view: View, error: ApiError): View {
+function throwingView(view: View, error: ApiError): View {
   const refuse = (): never => {
     throw error;
   };

@@ -127,11 +127,11 @@ export class MemoryReply implements Reply {
       for (;;) {
         const chunk = this.#chunks.shift();
         if (chunk !== undefined) {
-          this.#took(chunk.length);
+          this.#consumed(chunk.length);
           yield chunk;
         } else if (this.#error !== undefined) throw this.#error;
         else if (this.#ended) return;
-        else await this.#more();
+        else await this.#nextWrite();
       }
     } finally {
       this.#read = true;
@@ -141,13 +141,13 @@ export class MemoryReply implements Reply {
     }
   }
 
-  #more(): Promise<void> {
+  #nextWrite(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  #took(bytes: number): void {
+  #consumed(bytes: number): void {
     this.#length -= bytes;
     if (!this.#needsDrain || this.#length > 0) return;
     this.#needsDrain = false;

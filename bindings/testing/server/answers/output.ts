@@ -69,7 +69,7 @@ export class Output {
     this.#compressed = compress && this.#acceptsGzip;
     this.#response.writeHead(code, this.#compressed ? { ...headers, ...GZIPPED } : headers);
     this.#response.flushHeaders();
-    if (this.#left === 0) this.#breakOff();
+    if (this.#left === 0) this.#cutConnection();
   }
 
   /** false: the socket is full; see `onDrain`. */
@@ -78,16 +78,16 @@ export class Output {
     const bytes = this.#compressed ? gzipSync(plain) : plain;
     if (bytes.length < this.#left) {
       this.#left -= bytes.length;
-      return this.#pass(bytes);
+      return this.#writePieces(bytes);
     }
-    this.#pass(bytes.subarray(0, this.#left));
-    this.#breakOff();
+    this.#writePieces(bytes.subarray(0, this.#left));
+    this.#cutConnection();
     return true;
   }
 
   end(): void {
     if (this.#cut) return;
-    this.#after(() => this.#response.end());
+    this.#afterQueue(() => this.#response.end());
   }
 
   /** Sends a complete answer. */
@@ -136,7 +136,7 @@ export class Output {
     else socket.resetAndDestroy();
   }
 
-  #pass(bytes: Buffer): boolean {
+  #writePieces(bytes: Buffer): boolean {
     if (this.#pieces === Number.POSITIVE_INFINITY) return this.#response.write(bytes);
     const pieces: Buffer[] = [];
     for (let at = 0; at < bytes.length; at += this.#pieces)
@@ -146,7 +146,7 @@ export class Output {
   }
 
   /** Runs now, or after the last waiting chunk. */
-  #after(run: () => void): void {
+  #afterQueue(run: () => void): void {
     if (this.#queue === undefined) run();
     else this.#enqueue(run);
   }
@@ -173,10 +173,10 @@ export class Output {
    * Cuts the connection without ending the body. What was written still arrives: the cut comes some
    * turns later, as Node's HTTP client drops unread data when the connection breaks.
    */
-  #breakOff(): void {
+  #cutConnection(): void {
     this.#cut = true;
     const { socket } = this.#response;
-    this.#after(
+    this.#afterQueue(
       () =>
         void macrotask()
           .then(macrotask)

@@ -41,7 +41,7 @@ export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject
  * Kinds whose bookmarks include `spec.replicas: 0`: the served type has a pointer there, but not
  * the internal type from which the real server makes bookmarks.
  */
-const COUNTED = ['Deployment', 'ReplicaSet', 'StatefulSet'];
+const WITH_REPLICAS = ['Deployment', 'ReplicaSet', 'StatefulSet'];
 
 export const wholeObjects: View = {
   object: (encoded) => encoded.json,
@@ -59,7 +59,7 @@ export const wholeObjects: View = {
   bookmark(kind, metadata) {
     const apiVersion = apiVersionOf(kind);
     const empty = zeroObject(kind);
-    const counted = kind.group === 'apps' && COUNTED.includes(kind.kind);
+    const counted = kind.group === 'apps' && WITH_REPLICAS.includes(kind.kind);
     const spec = counted ? { spec: { replicas: 0, ...objectAt(empty, 'spec') } } : {};
     return JSON.stringify({
       kind: kind.kind,
@@ -73,7 +73,7 @@ export const wholeObjects: View = {
 };
 
 /** Annotations that store fields which this version of a kind does not have. */
-const WRITTEN =
+const CONVERSION_ANNOTATIONS =
   /^deprecated\.daemonset\.template\.generation$|^autoscaling\.alpha\.kubernetes\.io\//;
 
 /** The metadata for PartialObjectMetadata: without the annotations that a conversion writes. */
@@ -81,7 +81,9 @@ export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
   const whole = isObject(metadata) ? metadata : {};
   if (kind !== 'DaemonSet' && kind !== 'HorizontalPodAutoscaler') return whole;
   const given = Object.entries(objectAt(whole, 'annotations'));
-  const annotations = Object.fromEntries(given.filter(([name]) => !WRITTEN.test(name)));
+  const annotations = Object.fromEntries(
+    given.filter(([name]) => !CONVERSION_ANNOTATIONS.test(name)),
+  );
   const { annotations: _, ...rest } = whole;
   return Object.keys(annotations).length === 0 ? rest : { ...whole, annotations };
 }

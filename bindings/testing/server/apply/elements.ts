@@ -4,7 +4,7 @@
  */
 import { isObject, type Json } from '../json.ts';
 import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
-import { item, keyed } from './field-set.ts';
+import { item, keyElement } from './field-set.ts';
 
 export type ElementShape = 'scalar' | 'list' | 'map';
 
@@ -50,7 +50,7 @@ export function elementOf(list: ListType, value: Json): string {
         "doesn't have default values for any key fields)",
     );
   }
-  return keyed(keys);
+  return keyElement(keys);
 }
 
 /** The type of a member; undefined if the type does not know the member. */

@@ -201,7 +201,7 @@ export class Builder {
 export const member = (name: string): string => `f:${name}`;
 export const item = (value: Json): string => `v:${writeJson(value)}`;
 /** The element of keys, in alphabetical order. */
-export const keyed = (keys: readonly (readonly [string, Json])[]): string =>
+export const keyElement = (keys: readonly (readonly [string, Json])[]): string =>
   `k:${writeJson(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
 
 /** An element in the form in which this server writes it. */
@@ -214,7 +214,7 @@ function canonical(element: string): string | undefined {
     case 'v:':
       return item(readJson(rest));
     case 'k:':
-      return keyed(Object.entries(readJson(rest) as Record<string, Json>));
+      return keyElement(Object.entries(readJson(rest) as Record<string, Json>));
     default:
       return undefined;
   }

@@ -25,7 +25,7 @@ const lastApplied = (object: JsonObject): Json | undefined =>
   objectAt(objectAt(object, 'metadata'), 'annotations')[ANNOTATION];
 
 /** The fields that `kubectl apply` set and that still have its values. */
-export function takenOver(type: Atom, live: JsonObject, apiVersion: string): FieldSet {
+export function fieldsOfLastApplied(type: Atom, live: JsonObject, apiVersion: string): FieldSet {
   const text = lastApplied(live);
   if (typeof text !== 'string' || text === '') return FieldSet.empty;
   let applied: Json;

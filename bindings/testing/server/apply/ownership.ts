@@ -62,7 +62,7 @@ export const excludeFields = (...paths: PathElements[]): Filter => {
   return (fields) => fields.withoutTrees(excluded);
 };
 
-export const nothingBut =
+export const onlyFields =
   (name: string): Filter =>
   (fields) =>
     fields.only(member(name));

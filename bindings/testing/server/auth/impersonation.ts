@@ -15,7 +15,7 @@ const GROUP = 'authentication.k8s.io';
  * Users who were last allowed by the verb `impersonate`: it is then checked first, and its error
  * returned.
  */
-const byOldVerb = new WeakMap<Authorizer, Set<string>>();
+const allowedByImpersonate = new WeakMap<Authorizer, Set<string>>();
 
 /**
  * Throws 403.
@@ -45,8 +45,8 @@ export function requireImpersonation(
   const unconstrained = (): void => {
     for (const each of partsOf(requested, 'impersonate', '')) require(each);
   };
-  const remembered = byOldVerb.get(authorizer) ?? new Set<string>();
-  byOldVerb.set(authorizer, remembered);
+  const remembered = allowedByImpersonate.get(authorizer) ?? new Set<string>();
+  allowedByImpersonate.set(authorizer, remembered);
   const key = JSON.stringify(sender);
   const checks = mode === undefined ? [unconstrained] : [constrained, unconstrained];
   if (remembered.has(key)) checks.reverse();

@@ -90,7 +90,7 @@ export class Tokens {
         fieldInvalid(field, seconds, 'may not specify a duration larger than 2^32 seconds'),
       );
     const audiences = texts(spec.audiences);
-    const bound = this.#bound(namespace, name, spec.boundObjectRef);
+    const bound = this.#boundObjects(namespace, name, spec.boundObjectRef);
     const now = Math.floor(this.#wallTime() / 1000);
     const issued: Issued = {
       namespace,
@@ -130,7 +130,7 @@ export class Tokens {
     if (!audiences.some((audience) => issued.audiences.includes(audience))) return undefined;
     const { namespace, name, uid, bound, id } = issued;
     const all = [{ plural: 'serviceaccounts', namespace, name, uid }, ...bound];
-    if (!all.every((each) => this.#isThere(each))) return undefined;
+    if (!all.every((each) => this.#exists(each))) return undefined;
     const extra: Record<string, readonly string[]> = { [EXTRA('credential-id')]: [`JTI=${id}`] };
     for (const { plural, name, uid } of bound) {
       if (plural === 'secrets') continue;
@@ -152,13 +152,13 @@ export class Tokens {
     return audiences.filter((audience) => requested.includes(audience));
   }
 
-  #isThere({ plural, namespace, name, uid }: Bound): boolean {
+  #exists({ plural, namespace, name, uid }: Bound): boolean {
     const stored = this.#registry.store(core(plural)).get(storeKey(namespace, name));
     return stored !== undefined && stringAt(metadataOf(stored.object), 'uid') === uid;
   }
 
   /** The objects to which the token is bound: the requested one, and the node of a Pod. */
-  #bound(namespace: string, account: string, ref: unknown): Bound[] {
+  #boundObjects(namespace: string, account: string, ref: unknown): Bound[] {
     if (!isObject(ref)) return [];
     const kind = stringAt(ref, 'kind');
     const apiVersion = stringAt(ref, 'apiVersion');

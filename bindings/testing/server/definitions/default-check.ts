@@ -32,7 +32,7 @@ function walk(schema: Schema, path: string, { unpruned, embed }: Walk): FieldErr
   const value = schema.default;
   const errors: FieldError[] = [];
   if (value !== undefined && value !== null)
-    errors.push(...ofDefault(schema, value, `${path}.default`, unpruned, inside));
+    errors.push(...errorsOfDefault(schema, value, `${path}.default`, unpruned, inside));
   const items = schemaAt(schema, 'items');
   if (items !== undefined) {
     const further = inside && ((item: Json) => inside([item]));
@@ -51,7 +51,7 @@ function walk(schema: Schema, path: string, { unpruned, embed }: Walk): FieldErr
   return errors;
 }
 
-function ofDefault(
+function errorsOfDefault(
   schema: Schema,
   value: Json,
   path: string,

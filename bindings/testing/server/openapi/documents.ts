@@ -108,7 +108,7 @@ function stateOf(known: Archive, kinds: readonly Kind[]): State {
   for (const [name, group] of Map.groupBy(kinds, documentName)) {
     const make = (): Document => {
       const pattern = parsed('custom/v3');
-      const { paths, schemas } = together(group, partsOf(pattern, 'components'), false);
+      const { paths, schemas } = combined(group, partsOf(pattern, 'components'), false);
       const components = { ...objectAt(pattern, 'components'), schemas };
       return documentOf(writeJson({ ...pattern, paths, components }));
     };
@@ -118,7 +118,7 @@ function stateOf(known: Archive, kinds: readonly Kind[]): State {
     const own = known.get('v2')?.() ?? documentOf('{}');
     if (kinds.length === 0) return own;
     const document = JSON.parse(own.text) as JsonObject;
-    const parts = together(kinds, partsOf(parsed('custom/v2')), true);
+    const parts = combined(kinds, partsOf(parsed('custom/v2')), true);
     return documentOf(
       writeJson({
         ...document,
@@ -139,7 +139,7 @@ const partsOf = (document: JsonObject, under?: 'components'): Parts => ({
       : objectAt(objectAt(document, under), 'schemas'),
 });
 
-function together(kinds: readonly Kind[], pattern: Parts, v2: boolean): Parts {
+function combined(kinds: readonly Kind[], pattern: Parts, v2: boolean): Parts {
   const parts = kinds.map((kind) => partOf(kind, pattern, v2));
   return {
     paths: Object.assign({}, ...parts.map(({ paths }) => paths)),

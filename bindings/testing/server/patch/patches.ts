@@ -44,8 +44,8 @@ export function patchFrom(
 ): Patched {
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
-    const patch = decoded(type, body, validation);
-    const result = make(kind, type, existing, patch);
+    const patch = decodePatch(type, body, validation);
+    const result = applyPatch(kind, type, existing, patch);
     const isText = (name: string): boolean => {
       const member = isObject(patch) ? (patch[name] ?? '') : '';
       return typeof member === 'string';
@@ -66,7 +66,7 @@ export function patchFrom(
     try {
       ({ object: read, problems } = object.apiVersion
         ? readFields(kind, object, undefined, type === 'strategic')
-        : ofNoVersion(object));
+        : readWithoutVersion(object));
       normalizeMetadata(kind, read.metadata);
     } catch (error) {
       if (error instanceof FieldTypeError)
@@ -95,7 +95,7 @@ export function patchFrom(
 }
 
 /** Decodes the patch; called when the object to patch is known. */
-function decoded(
+function decodePatch(
   type: Exclude<PatchType, 'apply'>,
   body: string,
   validation: FieldValidation,
@@ -110,7 +110,7 @@ function decoded(
   return patch;
 }
 
-function make(
+function applyPatch(
   kind: Kind,
   type: Exclude<PatchType, 'apply'>,
   existing: JsonObject,
@@ -124,7 +124,7 @@ function make(
 }
 
 /** Without apiVersion the real server decodes a built-in kind as a type without fields. */
-function ofNoVersion(object: JsonObject): { object: JsonObject; problems: string[] } {
+function readWithoutVersion(object: JsonObject): { object: JsonObject; problems: string[] } {
   const { kind: _, apiVersion: __, ...members } = object;
   const unknown = Object.keys(members).sort();
   return { object, problems: unknown.map((name) => `unknown field "${name}"`) };

@@ -23,9 +23,9 @@ export function strategicPatch(type: Atom, target: JsonObject, patch: JsonObject
 }
 
 const badDirective = (directive: Json, of: JsonObject): ApiError =>
-  failed(`unknown patch type: ${goText(directive)} in map: ${goText(of)}`);
+  mergeError(`unknown patch type: ${goText(directive)} in map: ${goText(of)}`);
 
-const failed = (why: string): ApiError => new ApiError(500, why);
+const mergeError = (why: string): ApiError => new ApiError(500, why);
 
 const notAList = (value: Json): ApiError => {
   const what = isObject(value)
@@ -33,7 +33,7 @@ const notAList = (value: Json): ApiError => {
     : typeof value === 'boolean'
       ? 'bool'
       : typeof value;
-  return failed(`expected a []interface {}, but received a ${what}`);
+  return mergeError(`expected a []interface {}, but received a ${what}`);
 };
 
 const NO_RULE: PatchRule = { merge: false, replace: false, retainKeys: false };
@@ -74,7 +74,9 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
     const { replace } = ruleOf(type, name);
     const merges = (isObject(had) && isObject(value)) || (isList(had) && isList(value));
     if (type === RAW && merges)
-      throw failed(`unable to find api field in struct RawExtension for the json field "${name}"`);
+      throw mergeError(
+        `unable to find api field in struct RawExtension for the json field "${name}"`,
+      );
     if (isObject(had) && isObject(value)) {
       result.set(name, replace ? value : mergeMap(typeOf(type, name), had, value));
     } else if (isList(had) && isList(value)) {
@@ -103,7 +105,7 @@ function deleteFrom(
   if (!isList(list) || !isList(value)) return;
   if (isObject(list[0] ?? value[0])) {
     const { mergeKey } = ruleOf(type, name);
-    if (mergeKey === undefined) throw failed('cannot merge lists without merge key for struct');
+    if (mergeKey === undefined) throw mergeError('cannot merge lists without merge key for struct');
     result.set(name, mergeList(type, name, list, value));
     return;
   }
@@ -150,7 +152,7 @@ function setOrders(
       : isList(had)
         ? mergeList(type, name, had, given)
         : ((withoutDirectives(given) ?? []) as readonly Json[]);
-    result.set(name, arrange(merged, order, isList(had) ? had : [], mergeKey));
+    result.set(name, sortMerged(merged, order, isList(had) ? had : [], mergeKey));
     patch.delete(name);
   }
 }
@@ -161,14 +163,14 @@ function requireOrdered(
   order: readonly Json[],
   mergeKey: string | undefined,
 ): void {
-  const names = order.map((item) => nameOf(item, mergeKey));
+  const names = order.map((item) => itemKey(item, mergeKey));
   let at = 0;
   for (const item of items) {
     if (isObject(item) && item[PATCH] === 'delete') continue;
-    const name = nameOf(item, mergeKey);
+    const name = itemKey(item, mergeKey);
     while (at < order.length && (name === undefined || names[at] !== name)) at++;
     if (at === order.length) {
-      throw failed(
+      throw mergeError(
         `The order in patch list:\n${goText(items)}\n doesn't match $setElementOrder ` +
           `list:\n${goText(order)}\n`,
       );
@@ -188,9 +190,9 @@ function mergeList(
   if (original.length === 0 && patch.length === 0) return original;
   requireOneType(original, patch);
   if (!isObject(original[0] ?? patch[0])) {
-    return arrange([...new Set([...original, ...patch])], patch, original, undefined);
+    return sortMerged([...new Set([...original, ...patch])], patch, original, undefined);
   }
-  if (mergeKey === undefined) throw failed(`cannot merge lists without merge key for ${name}`);
+  if (mergeKey === undefined) throw mergeError(`cannot merge lists without merge key for ${name}`);
   const items = type?.map?.field(name)?.type().list?.items();
   return mergeObjects(
     items,
@@ -202,10 +204,10 @@ function mergeList(
 
 function requireOneType(original: readonly Json[], patch: readonly Json[]): void {
   const all = [...original, ...patch];
-  if (all.some(isList)) throw failed('lists of lists are not supported');
+  if (all.some(isList)) throw mergeError('lists of lists are not supported');
   const kinds = new Set(all.map((item) => (item === null ? 'null' : typeof item)));
   if (kinds.size > 1)
-    throw failed(`list element types are not identical: ${goText([original, patch])}`);
+    throw mergeError(`list element types are not identical: ${goText([original, patch])}`);
 }
 
 function mergeObjects(
@@ -217,7 +219,7 @@ function mergeObjects(
   const keyOf = (item: JsonObject): string => {
     const key = item[mergeKey];
     if (key === undefined)
-      throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+      throw mergeError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
     return jsonKey(key);
   };
   const deleted = new Set<string | undefined>();
@@ -229,13 +231,13 @@ function mergeObjects(
     else if (directive === 'delete') deleted.add(keyOf(item));
     else if (directive === 'replace') replace = true;
     else if (directive === 'merge')
-      throw failed('merging lists cannot yet be specified in the patch');
+      throw mergeError('merging lists cannot yet be specified in the patch');
     else throw badDirective(directive, item);
   }
   if (replace) return rest;
-  const remaining = original.filter((item) => !deleted.has(nameOf(item, mergeKey)));
+  const remaining = original.filter((item) => !deleted.has(itemKey(item, mergeKey)));
   const merged = [...remaining];
-  const places = placesIn(remaining, mergeKey);
+  const places = firstIndices(remaining, mergeKey);
   for (const item of rest) {
     const key = keyOf(item);
     const at = places.get(key) ?? merged.length;
@@ -245,22 +247,25 @@ function mergeObjects(
     places.delete(key); // removed if the patch sets the key to null
     places.set(jsonKey(merged[at][mergeKey]), at);
   }
-  return arrange(merged, rest, remaining, mergeKey);
+  return sortMerged(merged, rest, remaining, mergeKey);
 }
 
 /**
  * Sorts merged items: those of the patch in its order, the others in the object's order. An item of
  * the object comes before one of the patch only if it did so in the object.
  */
-function arrange(
+function sortMerged(
   merged: readonly Json[],
   patchOrder: readonly Json[],
   serverOrder: readonly Json[],
   mergeKey: string | undefined,
 ): readonly Json[] {
-  const [inPatch, inServer] = [placesIn(patchOrder, mergeKey), placesIn(serverOrder, mergeKey)];
+  const [inPatch, inServer] = [
+    firstIndices(patchOrder, mergeKey),
+    firstIndices(serverOrder, mergeKey),
+  ];
   const items = merged.map((item) => {
-    const name = nameOf(item, mergeKey);
+    const name = itemKey(item, mergeKey);
     return { item, patch: inPatch.get(name) ?? -1, server: inServer.get(name) ?? -1 };
   });
   const patched = items.filter(({ patch }) => patch >= 0).sort((a, b) => a.patch - b.patch);
@@ -283,20 +288,20 @@ function arrange(
 }
 
 /** The first index of each item, by its key. */
-function placesIn(
+function firstIndices(
   list: readonly Json[],
   mergeKey: string | undefined,
 ): Map<string | undefined, number> {
   const places = new Map<string | undefined, number>();
   for (const [at, item] of list.entries()) {
-    const name = nameOf(item, mergeKey);
+    const name = itemKey(item, mergeKey);
     if (name !== undefined && !places.has(name)) places.set(name, at);
   }
   return places;
 }
 
 /** The key by which items are the same; undefined: the item equals no other. */
-function nameOf(item: Json, mergeKey: string | undefined): string | undefined {
+function itemKey(item: Json, mergeKey: string | undefined): string | undefined {
   if (mergeKey === undefined) return jsonKey(item);
   return isObject(item) ? jsonKey(item[mergeKey]) : undefined;
 }

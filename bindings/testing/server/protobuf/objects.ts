@@ -25,7 +25,7 @@ export function jsonOfProtobuf(body: Buffer): string {
     throw new Error(`provided data does not appear to be a protobuf message, ${expected}`);
   }
   if (body.length === PREFIX.length) throw new Error('empty body');
-  const { type, raw } = unknownIn(body.subarray(PREFIX.length));
+  const { type, raw } = readUnknown(body.subarray(PREFIX.length));
   const name = builtInTypeName(type.apiVersion, type.kind) ?? OF_EVERY_GROUP.get(type.kind);
   const members = name === undefined ? [] : Object.entries(messageOf(name, raw));
   return writeJson(Object.fromEntries([...Object.entries(type), ...members]));
@@ -35,7 +35,7 @@ export function jsonOfProtobuf(body: Buffer): string {
 const OF_EVERY_GROUP = new Map([['DeleteOptions', 'DeleteOptions']]);
 
 /** runtime.Unknown, the envelope: apiVersion and kind of the object, and its bytes. */
-function unknownIn(message: Buffer): { type: { apiVersion: string; kind: string }; raw: Buffer } {
+function readUnknown(message: Buffer): { type: { apiVersion: string; kind: string }; raw: Buffer } {
   const type = { apiVersion: '', kind: '' };
   let raw: Buffer = Buffer.alloc(0);
   for (const [number, value] of fieldsIn(message)) {
@@ -87,16 +87,16 @@ function readMembers(members: Numbered, message: Buffer, found: Map<string, Json
     const before = found.get(label);
     if (code.startsWith('[')) {
       const list = Array.isArray(before) ? (before as readonly Json[]) : [];
-      found.set(label, [...list, ...itemsOf(within(code), value)]);
+      found.set(label, [...list, ...itemsOf(itemCode(code), value)]);
     } else if (code.startsWith('{')) {
-      const [key, item] = entryOf(label, within(code), bytesOf(value));
+      const [key, item] = entryOf(label, itemCode(code), bytesOf(value));
       found.set(label, { ...(before as JsonObject | undefined), [key]: item });
     } else found.set(label, jsonOf(label, code, value));
   }
 }
 
 /** The code of the items in `[code|keys]` or `{code}`. */
-const within = (code: string): string =>
+const itemCode = (code: string): string =>
   code.slice(1, Math.max(code.lastIndexOf('|'), 0) || -1).replace(/!$/, '');
 
 /** The values of a field; numbers may be packed into one field of bytes. */
@@ -170,7 +170,7 @@ function jsonOf(label: string, code: string, value: WireValue): Json {
   }
   // A list in a map is wrapped in a message.
   if (code.startsWith('[')) {
-    return [...fieldsIn(bytesOf(value))].flatMap(([, item]) => itemsOf(within(code), item));
+    return [...fieldsIn(bytesOf(value))].flatMap(([, item]) => itemsOf(itemCode(code), item));
   }
   return messageOf(code, bytesOf(value));
 }

@@ -53,15 +53,15 @@ export class EventStream {
 
   /** Called after the headers were sent. */
   begin(): void {
-    this.#reached();
+    this.#runFaults();
   }
 
   /** Returns false if the socket is full. */
   send(frame: SentFrame): boolean {
     if (this.#faults.length === 0) return this.#output.write(frame.bytes);
     if (!this.#swaps || frame.key === undefined) {
-      this.#release();
-      return this.#pass(frame);
+      this.#sendHeld();
+      return this.#sendFrame(frame);
     }
     const held = this.#held;
     this.#held = undefined;
@@ -71,29 +71,29 @@ export class EventStream {
     }
     if (held.key === frame.key) {
       this.#held = frame;
-      return this.#pass(held);
+      return this.#sendFrame(held);
     }
     this.#swaps = false;
-    this.#pass(frame);
-    return this.#pass(held);
+    this.#sendFrame(frame);
+    return this.#sendFrame(held);
   }
 
   end(): void {
-    this.#release();
+    this.#sendHeld();
     if (this.#over) return;
     this.#over = true;
     this.#output.end();
   }
 
-  #release(): void {
+  #sendHeld(): void {
     const held = this.#held;
     this.#held = undefined;
-    if (held !== undefined) this.#pass(held);
+    if (held !== undefined) this.#sendFrame(held);
   }
 
-  #pass(frame: SentFrame): boolean {
+  #sendFrame(frame: SentFrame): boolean {
     if (this.#over || this.#isOmitted(frame)) return true;
-    const bytes = this.#altered(frame);
+    const bytes = this.#alter(frame);
     for (const fault of this.#placed) {
       if ((fault.do !== 'end' && fault.do !== 'hang') || this.#sent !== (fault.afterEvents ?? 0))
         continue;
@@ -104,7 +104,7 @@ export class EventStream {
     }
     const room = this.#output.write(bytes);
     this.#sent++;
-    this.#reached();
+    this.#runFaults();
     return room;
   }
 
@@ -113,7 +113,7 @@ export class EventStream {
     return this.#omitted.has(endsInitial ? 'initial-events-end' : 'bookmarks');
   }
 
-  #altered({ type, bytes }: SentFrame): Buffer {
+  #alter({ type, bytes }: SentFrame): Buffer {
     const versioned =
       this.#omitted.has('version') && type !== 'ERROR'
         ? frameBytes(type, withoutVersion(objectOf(bytes)))
@@ -122,7 +122,7 @@ export class EventStream {
   }
 
   /** Runs the faults at this place, in the order of their injection. */
-  #reached(): void {
+  #runFaults(): void {
     for (const fault of this.#placed) {
       if (this.#over) return;
       if ((fault.afterEvents ?? 0) !== this.#sent) continue;

@@ -28,13 +28,13 @@ export class Freshness {
       return run();
     } catch (error) {
       if (!(error instanceof TooLargeVersion && error.isCached)) throw error;
-      await this.reach(error.requested, output);
+      await this.waitFor(error.requested, output);
       return run();
     }
   }
 
   /** Resolves when the resourceVersion exists, after the timeout, or when the client has left. */
-  reach(version: number, output: Output): Promise<void> {
+  waitFor(version: number, output: Output): Promise<void> {
     if (this.#versions.current >= version || this.#waitMs === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const end = (): void => {

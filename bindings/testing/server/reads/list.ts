@@ -50,14 +50,14 @@ export function listContents(
   unlimited = 0,
 ): ListContents {
   const kind = registry.kinds.get(path.resource);
-  const limit = Math.max(integer(query.get('limit')), 0) || unlimited;
-  integer(query.get('timeoutSeconds'));
+  const limit = Math.max(queryInteger(query.get('limit')), 0) || unlimited;
+  queryInteger(query.get('timeoutSeconds'));
   const matches = selectorsOf(kind, query);
   const { version, from, paged } = choosePage(registry, path, query, limit);
   const inRange = registry.store(path.resource).asOf(version, path.namespace, from);
   // On the real server a list by one name reads one key: there is no page after it.
   const name =
-    from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
+    from === '' && hasUniqueNames(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
   const all =
     name === undefined
       ? inRange
@@ -80,11 +80,11 @@ export function listContents(
   return { kind, items, metadata: { version, token, ...remaining } };
 }
 
-const onePerName = (kind: Kind, path: ResourcePath): boolean =>
+const hasUniqueNames = (kind: Kind, path: ResourcePath): boolean =>
   path.namespace !== '' || kind.namespaced === false;
 
 /** A numeric query parameter; 0 when it is missing. */
-export function integer(text: string | null): number {
+export function queryInteger(text: string | null): number {
   if (text === null || text === '') return 0;
   if (!/^[+-]?\d+$/.test(text))
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);

@@ -25,7 +25,7 @@ import { queryBool, wantsInitialEvents } from '../request/list-options.ts';
 import { ApiError, expired, TooLargeVersion } from '../status.ts';
 import { EventStream, type FrameType, frameBytes, type SentFrame } from './event-stream.ts';
 import type { Freshness } from './freshness.ts';
-import { integer, parseVersion } from './list.ts';
+import { parseVersion, queryInteger } from './list.ts';
 import { type ObjectPredicate, parseSelectors } from './selectors.ts';
 
 /**
@@ -235,7 +235,7 @@ export class Watches {
     const fields = [query.get('fieldSelector') ?? '', ...nameSelector].filter(
       (term) => term !== '',
     );
-    const seconds = integer(query.get('timeoutSeconds'));
+    const seconds = queryInteger(query.get('timeoutSeconds'));
     let fresh = false;
     const matches = parseSelectors(kind, query.get('labelSelector'), fields.join(','), () => {
       fresh = wantsInitialEvents(query);
@@ -246,7 +246,7 @@ export class Watches {
     );
     const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
     const { versions } = this.#registry;
-    if (fresh) await this.#freshness.reach(version, output);
+    if (fresh) await this.#freshness.waitFor(version, output);
     if (output.closed) return;
 
     const stream = new EventStream(output, faults);
@@ -257,7 +257,7 @@ export class Watches {
     };
     output.begin(200, headers, this.#options.compressWatches);
     stream.begin();
-    const failure = this.#outOfReach(path, version, fresh);
+    const failure = this.#versionError(path, version, fresh);
     if (failure !== undefined) {
       stream.send({ type: 'ERROR', bytes: frameBytes('ERROR', JSON.stringify(failure.body)) });
       stream.end();
@@ -295,7 +295,7 @@ export class Watches {
   }
 
   /** The error for a resourceVersion from which a watch cannot start. */
-  #outOfReach({ resource }: ResourcePath, version: number, fresh: boolean): ApiError | undefined {
+  #versionError({ resource }: ResourcePath, version: number, fresh: boolean): ApiError | undefined {
     const { current } = this.#registry.versions;
     const store = this.#registry.store(resource);
     if (fresh)

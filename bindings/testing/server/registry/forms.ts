@@ -9,7 +9,7 @@
  */
 import { type JsonObject, writeJson } from '../json.ts';
 import { builtInType } from '../schema/built-in.ts';
-import { coerced, structured } from '../schema/defaults.ts';
+import { pruneAndDefault, pruneObject } from '../schema/defaults.ts';
 import { autoscalerAsShown, autoscalerAsStored, isOldAutoscaler } from './autoscaling-forms.ts';
 import { apiVersionOf, type Kind, type ResourceName, resourceKey } from './kinds.ts';
 import type { Stored } from './store.ts';
@@ -66,14 +66,14 @@ function customStored({ definition, ...kind }: Kind, object: JsonObject): JsonOb
   if (definition === undefined || definition.storage === apiVersionOf(kind)) return object;
   const schema = definition.schemas.get(definition.storage);
   const stored = { ...object, apiVersion: definition.storage };
-  return schema === undefined ? stored : structured(schema, stored, false);
+  return schema === undefined ? stored : pruneAndDefault(schema, stored, false);
 }
 
 function customShown(kind: Kind, stored: JsonObject): JsonObject {
   const apiVersion = apiVersionOf(kind);
   if (stored.apiVersion === apiVersion) return stored;
   const shown = { ...stored, apiVersion };
-  return kind.schema === undefined ? shown : coerced(kind.schema, shown);
+  return kind.schema === undefined ? shown : pruneObject(kind.schema, shown);
 }
 
 /** The object as the kind shows it. */

@@ -3,7 +3,11 @@
  * path can write, and what `metadata.managedFields` of the written object says. The bookkeeping
  * itself is in apply/.
  */
-import { LAST_APPLIED_MANAGER, takenOver, withLastApplied } from '../apply/last-applied.ts';
+import {
+  fieldsOfLastApplied,
+  LAST_APPLIED_MANAGER,
+  withLastApplied,
+} from '../apply/last-applied.ts';
 import {
   decodeManagers,
   encodeManagers,
@@ -16,7 +20,7 @@ import {
   type FieldWriter,
   type Filter,
   NotConvertible,
-  nothingBut,
+  onlyFields,
   ownApply,
   ownUpdate,
   pathOf,
@@ -56,7 +60,7 @@ function filterOf(kind: Kind, subresource: string): Filter {
   if (isSigningRequest(kind))
     return excludeFields(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
   if (subresource === '') return kind.status ? excludeFields(pathOf('status')) : (fields) => fields;
-  if (!kind.builtIn) return nothingBut('status');
+  if (!kind.builtIn) return onlyFields('status');
   if (subresource === 'finalize') return excludeFields(pathOf('status'));
   if (subresource !== 'status') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
@@ -185,7 +189,8 @@ export function applied(
     }) as typeof managers;
   }
   const takesOver = writer.manager === LAST_APPLIED_MANAGER;
-  const allowed = takesOver && live ? takenOver(type, live, writer.apiVersion) : undefined;
+  const allowed =
+    takesOver && live ? fieldsOfLastApplied(type, live, writer.apiVersion) : undefined;
   const wrong = live === undefined ? undefined : typeError(type, live, [], true);
   if (wrong !== undefined) throw notTyped(kind, live, wrong);
   const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force, allowed);

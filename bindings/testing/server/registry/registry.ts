@@ -19,7 +19,7 @@ import {
   writeJson,
 } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
-import { structured, withDefaults } from '../schema/defaults.ts';
+import { pruneAndDefault, withDefaults } from '../schema/defaults.ts';
 import {
   ApiError,
   alreadyExists,
@@ -117,7 +117,7 @@ export class Registry {
         const version = splitApiVersion(stringAt(each, 'apiVersion'));
         const { schema } = this.kinds.get({ ...kind, ...version });
         if (schema === undefined) return each;
-        const read = structured(schema, each, false);
+        const read = pruneAndDefault(schema, each, false);
         if (!sameJson(read, each)) this.#hollow.add(read); // as it lies, until it is written
         return read;
       }),

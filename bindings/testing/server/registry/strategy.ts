@@ -19,7 +19,7 @@ import {
 } from '../json.ts';
 import { evaluateRules, hasRules, uncheckedRules } from '../rules/evaluate.ts';
 import { loadedCel } from '../rules/library.ts';
-import { structured } from '../schema/defaults.ts';
+import { pruneAndDefault } from '../schema/defaults.ts';
 import { withKindDefaults } from '../schema/kind-defaults.ts';
 import { duplicateItems } from '../schema/list-keys.ts';
 import type { Schema } from '../schema/structural.ts';
@@ -137,7 +137,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
     rest = without(object, 'status');
     const status = objectAt(objectAt(kind.schema ?? {}, 'properties'), 'status');
     if (kind.schema !== undefined && status.default !== undefined)
-      rest = structured(kind.schema, rest, true);
+      rest = pruneAndDefault(kind.schema, rest, true);
     if (kind.builtIn) {
       rest = {
         ...rest,
@@ -323,7 +323,7 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
   if (!kind.builtIn)
     return kind.schema === undefined
       ? given
-      : structured(
+      : pruneAndDefault(
           kind.schema,
           applied ? given : (withReadMetadata(kind.schema, given) as JsonObject),
           applied,

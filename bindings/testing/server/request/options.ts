@@ -90,7 +90,7 @@ function dryRunOf(values: readonly Json[]): { dryRun: boolean; error?: FieldErro
 const PROPAGATION = ['Foreground', 'Background', 'Orphan'] as const;
 
 /** DeleteOptions as the client sent them; undefined: missing. */
-interface Given {
+interface SentDeleteOptions {
   propagationPolicy: string | undefined;
   orphanDependents: boolean | undefined;
   dryRun: readonly Json[];
@@ -101,9 +101,9 @@ interface Given {
 
 /** Reads DeleteOptions from the body, or from the query if there is no body. */
 export const deleteOptions = (body: string, query: URLSearchParams): DeletionOptions =>
-  checked(body.trim() === '' ? givenByQuery(query) : givenByBody(body));
+  checkDeleteOptions(body.trim() === '' ? fromQuery(query) : fromBody(body));
 
-function checked(given: Given): DeletionOptions {
+function checkDeleteOptions(given: SentDeleteOptions): DeletionOptions {
   const { propagationPolicy: policy, orphanDependents: orphans, dryRun, ...others } = given;
   const propagation = PROPAGATION.find((known) => known === policy);
   const errors: FieldError[] = [];
@@ -125,7 +125,7 @@ function checked(given: Given): DeletionOptions {
   };
 }
 
-function givenByQuery(query: URLSearchParams): Given {
+function fromQuery(query: URLSearchParams): SentDeleteOptions {
   const grace = query.get('gracePeriodSeconds') ?? '';
   if (!/^([+-]?\d+)?$/.test(grace)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
@@ -145,7 +145,7 @@ function givenByQuery(query: URLSearchParams): Given {
 }
 
 /** A member that is neither missing nor null. Throws 400 for a value that Go cannot decode. */
-function read<T extends Json>(
+function readMember<T extends Json>(
   from: JsonObject,
   path: string,
   type: string,
@@ -163,9 +163,9 @@ const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
 /** Reads DeleteOptions that are a member of another object. */
 export const deleteOptionsIn = (options: JsonObject): DeletionOptions =>
-  checked(givenByObject(options));
+  checkDeleteOptions(fromObject(options));
 
-function givenByBody(body: string): Given {
+function fromBody(body: string): SentDeleteOptions {
   const options =
     parseBody(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ??
     {};
@@ -177,28 +177,33 @@ function givenByBody(body: string): Given {
         '"pkg/runtime/scheme.go:111"',
     );
   }
-  return givenByObject(options);
+  return fromObject(options);
 }
 
-function givenByObject(options: JsonObject): Given {
-  const gracePeriodSeconds = read(options, 'DeleteOptions.gracePeriodSeconds', 'int64', isInteger);
+function fromObject(options: JsonObject): SentDeleteOptions {
+  const gracePeriodSeconds = readMember(
+    options,
+    'DeleteOptions.gracePeriodSeconds',
+    'int64',
+    isInteger,
+  );
   const preconditions =
-    read(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
-  const uid = read(preconditions, 'Preconditions.preconditions.uid', 'types.UID', isText);
-  const resourceVersion = read(
+    readMember(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
+  const uid = readMember(preconditions, 'Preconditions.preconditions.uid', 'types.UID', isText);
+  const resourceVersion = readMember(
     preconditions,
     'Preconditions.preconditions.resourceVersion',
     'string',
     isText,
   );
-  const orphanDependents = read(options, 'DeleteOptions.orphanDependents', 'bool', isBoolean);
-  const propagationPolicy = read(
+  const orphanDependents = readMember(options, 'DeleteOptions.orphanDependents', 'bool', isBoolean);
+  const propagationPolicy = readMember(
     options,
     'DeleteOptions.propagationPolicy',
     'v1.DeletionPropagation',
     isText,
   );
-  const dryRun = read(options, 'DeleteOptions.dryRun', '[]string', isList) ?? [];
+  const dryRun = readMember(options, 'DeleteOptions.dryRun', '[]string', isList) ?? [];
   const wrong = dryRun.find((value) => !isText(value) && value !== null);
   if (wrong !== undefined)
     throw badRequest(unmarshalError(wrong, 'Go struct field DeleteOptions.dryRun of type string'));

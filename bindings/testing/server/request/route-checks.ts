@@ -40,7 +40,7 @@ export function checkVerbs(
 /**
  * Throws 405 for documents that support GET only. Other paths accept any method, or do not exist.
  */
-export function refuseMethod(route: Exclude<RequestPath, ResourcePath>, kinds: Kinds): void {
+export function checkDocumentMethod(route: Exclude<RequestPath, ResourcePath>, kinds: Kinds): void {
   const { type } = route;
   const isDocument =
     type === 'core-versions' ||

@@ -9,7 +9,7 @@ import { mapKeyOf, mapKeys } from '../schema/validate.ts';
 import { type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
 import { type CompiledRule, compileRules } from './compile.ts';
 
-const NOWHERE = '<nil>';
+const NO_FIELD = '<nil>';
 
 /** @param old before an update; undefined: it is a create */
 export const evaluateRules = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
@@ -19,10 +19,10 @@ export const evaluateRules = (schema: Schema, value: Json, old: Json | undefined
  * The error that rules were not evaluated, because of other errors of the object; otherwise none.
  */
 export const uncheckedRules = (errors: readonly FieldError[]): FieldError[] =>
-  errors.some(({ reason }) => BLOCKING.includes(reason))
+  errors.some(({ reason }) => BLOCKING_REASONS.includes(reason))
     ? [
         fieldInvalid(
-          NOWHERE,
+          NO_FIELD,
           null,
           'some validation rules were not checked because the object was invalid; correct the ' +
             'existing errors to complete validation',
@@ -30,7 +30,7 @@ export const uncheckedRules = (errors: readonly FieldError[]): FieldError[] =>
       ]
     : [];
 
-const BLOCKING: readonly string[] = [
+const BLOCKING_REASONS: readonly string[] = [
   'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
@@ -67,7 +67,7 @@ function walk(
 ): FieldError[] {
   if (value === null || !hasRules(schema)) return [];
   const errors = compileRules(schema, isRoot).flatMap((rule) =>
-    ofRule(rule, schema, value, old, path),
+    evaluateRule(rule, schema, value, old, path),
   );
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
@@ -95,7 +95,7 @@ function walk(
   return errors;
 }
 
-function ofRule(
+function evaluateRule(
   { given, usesOldSelf, holds, message }: CompiledRule,
   schema: Schema,
   value: Json,
@@ -105,7 +105,7 @@ function ofRule(
   const isNew = old === undefined || old === null;
   if (holds === undefined || (usesOldSelf && isNew && given.optionalOldSelf !== true)) return [];
   const text = stringAt(given, 'rule').trim();
-  const field = path === '' ? NOWHERE : path;
+  const field = path === '' ? NO_FIELD : path;
   try {
     if (holds(value, old)) return [];
   } catch (error) {
@@ -122,12 +122,12 @@ function ofRule(
   }
   if (why === undefined || why === '' || /[\n\r]/.test(why))
     why = stringAt(given, 'message').trim() || `failed rule: ${text}`;
-  return [withReason(placeOf(given.fieldPath, schema, path), value, why, given.reason)];
+  return [withReason(errorPath(given.fieldPath, schema, path), value, why, given.reason)];
 }
 
-function placeOf(below: Json | undefined, schema: Schema, path: string): string {
+function errorPath(below: Json | undefined, schema: Schema, path: string): string {
   const found = typeof below === 'string' && below !== '' ? fieldPath(below, schema, true) : '';
-  if (typeof found === 'string') return path === '' ? NOWHERE : path;
+  if (typeof found === 'string') return path === '' ? NO_FIELD : path;
   const steps = found.steps.map((step) => (step.startsWith('[') ? step : `.${step}`)).join('');
   return path === '' ? steps.replace(/^\./, '') : `${path}${steps}`;
 }

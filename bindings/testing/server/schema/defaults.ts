@@ -7,17 +7,17 @@ import { isObject, type Json, type JsonObject } from '../json.ts';
 import { additional, isEmbedded, keepsUnknown, type Schema, schemaAt } from './structural.ts';
 
 /** @param applied the object was merged and not decoded: its nulls stay, and fail validation */
-export const structured = (schema: Schema, object: JsonObject, applied: boolean): JsonObject =>
+export const pruneAndDefault = (schema: Schema, object: JsonObject, applied: boolean): JsonObject =>
   withDefaults(
     schema,
-    applied ? prune(schema, object, true) : coerced(schema, object),
+    applied ? prune(schema, object, true) : pruneObject(schema, object),
   ) as JsonObject;
 
 /**
  * Prunes without setting defaults, for an object that is served in another version than it is
  * stored in.
  */
-export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
+export const pruneObject = (schema: Schema, object: JsonObject): JsonObject =>
   withoutNulls(schema, prune(schema, object, true)) as JsonObject;
 
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
@@ -65,7 +65,7 @@ export function prune(
 const hasDefault = (schema: JsonObject): boolean =>
   schema.default !== undefined && schema.default !== null;
 
-const wrongNull = (schema: JsonObject, value: Json | undefined): boolean =>
+const isDisallowedNull = (schema: JsonObject, value: Json | undefined): boolean =>
   value === null && schema.nullable !== true;
 
 /** Removes disallowed nulls, except those that have a default, which replaces them. */
@@ -81,7 +81,9 @@ function withoutNulls(schema: Schema, value: Json): Json {
     Object.entries(value).flatMap(([name, member]) => {
       const of = schemaAt(properties, name) ?? rest;
       if (!isObject(of) || member === undefined) return [[name, member]];
-      return wrongNull(of, member) && !hasDefault(of) ? [] : [[name, withoutNulls(of, member)]];
+      return isDisallowedNull(of, member) && !hasDefault(of)
+        ? []
+        : [[name, withoutNulls(of, member)]];
     }),
   );
 }
@@ -116,5 +118,5 @@ export function withDefaults(schema: Schema, value: Json): Json {
 const defaultItem = (schema: Schema, item: Json): Json =>
   withDefaults(
     schema,
-    wrongNull(schema, item) && hasDefault(schema) ? (schema.default as Json) : item,
+    isDisallowedNull(schema, item) && hasDefault(schema) ? (schema.default as Json) : item,
   );

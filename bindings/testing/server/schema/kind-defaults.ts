@@ -126,7 +126,7 @@ const templateLabels = (value: JsonObject): Json | undefined => {
 };
 
 /** A controller without labels gets those of its Pod template. */
-function labelled(value: JsonObject): JsonObject {
+function withTemplateLabels(value: JsonObject): JsonObject {
   const labels = templateLabels(value);
   const metadata = objectAt(value, 'metadata');
   if (labels === undefined || Object.keys(objectAt(metadata, 'labels')).length > 0) return value;
@@ -169,7 +169,7 @@ const RULES: Record<string, Defaulter> = {
     const labels = templateLabels(value);
     const spec = objectAt(value, 'spec');
     const selected = Object.keys(objectAt(spec, 'selector')).length > 0;
-    const withLabels = labelled(value);
+    const withLabels = withTemplateLabels(value);
     return labels === undefined || selected
       ? withLabels
       : { ...withLabels, spec: { ...spec, selector: labels } };
@@ -243,7 +243,7 @@ const RULES: Record<string, Defaulter> = {
       backoffLimit: isUnset(spec.backoffLimitPerIndex) ? 6 : 2_147_483_647,
       podReplacementPolicy: spec.podFailurePolicy === undefined ? 'TerminatingOrFailed' : 'Failed',
     };
-    return { ...labelled(value), spec: fill(spec, members) };
+    return { ...withTemplateLabels(value), spec: fill(spec, members) };
   },
   DaemonSet: (value) => {
     const metadata = objectAt(value, 'metadata');

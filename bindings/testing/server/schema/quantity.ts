@@ -14,7 +14,7 @@ const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 
 /** The parts of a quantity, and its value in units of 10^-9, the smallest unit. */
-function parsed(text: string) {
+function parse(text: string) {
   const found = QUANTITY.exec(text)?.groups;
   if (found === undefined) return undefined;
   const { sign, whole = '', part = '', binary, decimal, exponent } = found;
@@ -33,13 +33,13 @@ function parsed(text: string) {
 
 /** In units of 10^-9; undefined for an invalid quantity. */
 export function quantityNanos(text: string): bigint | undefined {
-  const found = parsed(text);
+  const found = parse(text);
   return found?.sign === '-' ? -found.nanos : found?.nanos;
 }
 
 /** The canonical form; undefined for an invalid quantity. */
 export function canonicalQuantity(text: string): string | undefined {
-  const found = parsed(text);
+  const found = parse(text);
   if (found === undefined) return undefined;
   const { sign, whole, part, binary, exponent, power, nanos } = found;
   if (nanos === 0n) return '0';
@@ -48,10 +48,10 @@ export function canonicalQuantity(text: string): string | undefined {
   if (isShort) return text;
   const minus = sign === '-' ? '-' : '';
   if (binary !== undefined && nanos % NANO === 0n && nanos / NANO >= 1024n) {
-    const [number, unit] = written(nanos / NANO, 1024n, BINARY.length - 1);
+    const [number, unit] = inLargestUnit(nanos / NANO, 1024n, BINARY.length - 1);
     return `${minus}${number}${BINARY[unit]}`;
   }
-  const [number, unit] = written(nanos, 1000n, DECIMAL.length - 1);
+  const [number, unit] = inLargestUnit(nanos, 1000n, DECIMAL.length - 1);
   if (exponent === undefined) return `${minus}${number}${DECIMAL[unit]}`;
   return unit === 3 ? `${minus}${number}` : `${minus}${number}e${unit * 3 - 9}`;
 }
@@ -59,7 +59,7 @@ export function canonicalQuantity(text: string): string | undefined {
 const NANO = 10n ** 9n;
 
 /** In the largest unit in which the value is an integer. */
-function written(value: bigint, base: bigint, most: number): [bigint, number] {
+function inLargestUnit(value: bigint, base: bigint, most: number): [bigint, number] {
   let [number, unit] = [value, 0];
   for (; unit < most && number % base === 0n; unit++) number /= base;
   return [number, unit];

@@ -45,7 +45,7 @@ export function customType(schema: Schema | undefined): Atom {
 }
 
 /** Formats of strings that merging treats as strings; other formats are any scalar. */
-const UNTYPED_BUT = ['', 'byte'];
+const STRING_FORMATS = ['', 'byte'];
 
 function typeOf(schema: Schema): Atom {
   if (isIntOrString(schema)) return anyJson;
@@ -56,7 +56,7 @@ function typeOf(schema: Schema): Atom {
       return { list: listType(schema) };
     case 'string':
       // kube-openapi: schemaconv/openapi.go convertPrimitive.
-      return scalarOf(UNTYPED_BUT.includes(String(schema.format ?? '')) ? 'string' : 'any');
+      return scalarOf(STRING_FORMATS.includes(String(schema.format ?? '')) ? 'string' : 'any');
     case 'integer':
     case 'number':
       return scalarOf('numeric');

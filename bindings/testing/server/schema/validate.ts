@@ -60,9 +60,9 @@ class Result {
 }
 
 /** The real server's path of errors that belong to no field. */
-const NOWHERE = '<nil>';
+const NO_FIELD = '<nil>';
 
-const fieldName = (path: string): string => (path === '' ? NOWHERE : path);
+const fieldName = (path: string): string => (path === '' ? NO_FIELD : path);
 
 const typeInvalid = (path: string, value: unknown, why: string): FieldError => ({
   ...fieldInvalid(fieldName(path), value, why),
@@ -92,7 +92,7 @@ function check(
   result.add(...wrongType);
   result.matches += (wanted === '' ? 0 : wrongType.length === 0 ? 2 : 1) + 2;
   if (value !== null) {
-    combined(schema, value, old, path, result);
+    checkCombinations(schema, value, old, path, result);
     if (typeof value === 'string') result.add(...validateString(schema, value, path));
     if (typeof value === 'number') result.add(...validateNumber(schema, value, path));
     if (typeof value === 'bigint')
@@ -127,7 +127,7 @@ const listOf = (schema: Schema, member: string): Schema[] => {
 };
 
 /** anyOf, oneOf, allOf and not. */
-function combined(
+function checkCombinations(
   schema: Schema,
   value: Json,
   old: Json | undefined,
@@ -136,7 +136,7 @@ function combined(
 ): void {
   const of = (each: Schema): Result => check(each, value, old, path, false);
   const fail = (why: string): void =>
-    result.add(fieldInvalid(NOWHERE, '', `"${path}" must ${why}`));
+    result.add(fieldInvalid(NO_FIELD, '', `"${path}" must ${why}`));
   const anyOf = listOf(schema, 'anyOf');
   if (anyOf.length > 0) {
     const results: Result[] = [];
@@ -146,7 +146,7 @@ function combined(
     }
     const valid = results.find(({ isValid }) => isValid);
     if (valid === undefined) fail('validate at least one schema (anyOf)');
-    result.merge(valid ?? best(results));
+    result.merge(valid ?? bestResult(results));
   }
   const oneOf = listOf(schema, 'oneOf').map(of);
   if (oneOf.length > 0) {
@@ -156,7 +156,7 @@ function combined(
       const found =
         valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
       fail(`validate one and only one schema (oneOf). ${found}`);
-      if (valid.length === 0) result.merge(best(oneOf));
+      if (valid.length === 0) result.merge(bestResult(oneOf));
     } else result.merge(first);
   }
   const allOf = listOf(schema, 'allOf').map(of);
@@ -169,7 +169,7 @@ function combined(
 }
 
 /** The first of the results with the most matches. */
-const best = (results: readonly Result[]): Result =>
+const bestResult = (results: readonly Result[]): Result =>
   results.reduce((most, each) => (each.matches > most.matches ? each : most));
 
 /** Reports only the first error of length and pattern. */

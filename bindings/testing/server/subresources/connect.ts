@@ -9,11 +9,11 @@ import type { Registry } from '../registry/registry.ts';
 import { ApiError, badRequest, fieldInvalid, invalidObject, notFound } from '../status.ts';
 import { readTime, TimeError } from '../times.ts';
 
-const CONNECTS = ['attach', 'exec', 'log', 'portforward', 'proxy'];
+const KUBELET_SUBRESOURCES = ['attach', 'exec', 'log', 'portforward', 'proxy'];
 
 /** Whether the subresource needs a kubelet. */
-export const isConnect = (subresource: string): boolean =>
-  CONNECTS.includes(subresource.split('/')[0] ?? '');
+export const needsKubelet = (subresource: string): boolean =>
+  KUBELET_SUBRESOURCES.includes(subresource.split('/')[0] ?? '');
 
 /** Throws the real server's error. Without one the answer is 204: there is no log. */
 export function connect(registry: Registry, path: ResourcePath, query: URLSearchParams): void {

@@ -44,7 +44,7 @@ export function evict(
     // The real server assumes that the Pod has become healthy since.
     throw unhealthy === undefined || resourceVersion !== undefined ? error : retryLater(unhealthy);
   }
-  registry.modify(path, isDry, withTarget);
+  registry.modify(path, isDry, withDisruptionTarget);
   // The real server reads the options only now. Their resourceVersion is the one from before the
   // condition was written, and was checked above.
   const options = deleteOptionsIn(evictionOptions);
@@ -53,7 +53,7 @@ export function evict(
 }
 
 /** The Pod with the condition `DisruptionTarget`. */
-function withTarget(pod: JsonObject, now: string): JsonObject {
+function withDisruptionTarget(pod: JsonObject, now: string): JsonObject {
   const condition = {
     type: 'DisruptionTarget',
     status: 'True',
@@ -143,7 +143,7 @@ function takeDisruption(
       disruptedPods: disrupted,
       disruptionsAllowed: allowed - 1,
     };
-    return { ...object, status: allowed > 1 ? next : usedUp(next, now) };
+    return { ...object, status: allowed > 1 ? next : withoutDisruptions(next, now) };
   };
   registry.update(at, take, { dryRun, manager: 'kube-apiserver' });
   return undefined;
@@ -156,7 +156,7 @@ const retryLater = (budget: string): ApiError =>
   );
 
 /** The status after the last allowed disruption. */
-function usedUp(status: JsonObject, now: string): JsonObject {
+function withoutDisruptions(status: JsonObject, now: string): JsonObject {
   return withCondition(status, {
     type: 'DisruptionAllowed',
     status: 'False',
