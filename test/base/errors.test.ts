@@ -27,9 +27,9 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hasCode } from '../../bindings/base/errors.ts';
 import { isBusy, isWorthReporting } from '../../bindings/cache/reflector/reflector-errors.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
-import { ConfigMaps } from '../helpers/cache/live-server.ts';
 import { configMapAt, Replies, stream } from '../helpers/cache/scripted-server.ts';
 import { reconcileResults, rig } from '../helpers/controller/controller-rig.ts';
+import { ConfigMaps } from '../helpers/resources.ts';
 
 /** Another copy of the package, with its own classes. */
 async function otherCopy() {

@@ -21,7 +21,7 @@ import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { excerpt, notJson } from '../../bindings/base/not-json.ts';
 import { decoders } from '../helpers/cache/decoders.ts';
-import { at } from '../helpers/client/fixtures.ts';
+import { at } from '../helpers/resources.ts';
 
 const Secrets = defineResource<KubeObject>()({
   group: '',

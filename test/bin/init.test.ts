@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
 import { defineResource, watch } from 'capstan/cache';
@@ -23,8 +22,8 @@ import { type CustomResourceDefinition, installCRDs, newClient } from 'capstan/c
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkPackages } from '../helpers/project-packages.ts';
+import { root } from '../helpers/repository.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
   version: string;
   devDependencies: Record<string, string>;

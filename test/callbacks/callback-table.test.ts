@@ -4,13 +4,12 @@
  * from the table.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { root } from '../helpers/repository.ts';
 import { callbackPage } from './callback-page.ts';
 import { OURS, SECTIONS } from './callback-table.ts';
 import { handedIn } from './user-functions.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const rows = SECTIONS.flatMap(([, all]) => all);
 /** The name without the function that the named one returns. */
 const found = handedIn().filter((name) => !name.endsWith('()'));

@@ -13,9 +13,10 @@ import {
 } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../helpers/cache/live-server.ts';
+import { LiveServer } from '../helpers/cache/live-server.ts';
 import { teller } from '../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../helpers/resources.ts';
 import { type Caller, MISBEHAVIOURS, type Misbehaviour, misbehaving } from './misbehaviours.ts';
 
 const reported = collectErrors();

@@ -17,8 +17,8 @@ import { newClient } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { configMap } from '../helpers/client/fixtures.ts';
 import { bodyText, serve } from '../helpers/http-servers.ts';
+import { configMap } from '../helpers/resources.ts';
 import { ca, cleanups as fixtureCleanups, startServer as startH2 } from './http2-transports.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;

@@ -16,7 +16,8 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { AnsweredWrites } from '../../bindings/client/answered-writes.ts';
-import { at, cached, configMap, live, type Metadata } from '../helpers/client/fixtures.ts';
+import { cached, live } from '../helpers/client/clients.ts';
+import { at, configMap, type Metadata } from '../helpers/resources.ts';
 
 interface Loose {
   metadata: Metadata;

@@ -9,9 +9,10 @@ import {
   ConfigMaps,
   configMap,
   Namespaces,
+  unnamed,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 /** A server, or a proxy in front of one, that gives each request the same answer. */
 function answering(text: string | object): { transport: Transport; methods: string[] } {
@@ -110,7 +111,8 @@ describe('other answers', () => {
 
   test('a generated name must begin with generateName', async () => {
     const made = { ...right, metadata: { ...right.metadata, name: 'a-x7k2p' } };
-    const { name: _, ...metadata } = { ...right.metadata, generateName: 'a-' };
+    const { name: _, ...rest } = right.metadata;
+    const metadata = unnamed({ ...rest, generateName: 'a-' });
     expect(await client(made).create(ConfigMaps, { metadata })).toEqual(made);
     await expect(client(right).create(ConfigMaps, { metadata })).rejects.toMatchObject({
       code: 'DECODE',
@@ -149,7 +151,9 @@ describe('other answers', () => {
     await expect(client(local).create(inNamespace, { metadata: {} })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
-    await expect(client(right).create(ConfigMaps, { metadata })).rejects.toThrow('generateName');
+    await expect(client(right).create(ConfigMaps, { metadata: unnamed(metadata) })).rejects.toThrow(
+      'generateName',
+    );
   });
 
   test('an object without a namespace is recognised by its name', async () => {

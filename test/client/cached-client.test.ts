@@ -10,17 +10,16 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { CapstanError, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { cached, lines } from '../helpers/client/clients.ts';
 import {
   at,
   type ConfigMap,
   ConfigMaps,
-  cached,
   configMap,
-  lines,
   Namespaces,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 /** Requests other than those of informers and access checks for them. */
 const reads = (requests: Parameters<typeof lines>[0]) =>

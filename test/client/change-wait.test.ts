@@ -4,7 +4,7 @@ import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { waitForChange } from '../../bindings/client/change-wait.ts';
 import { ResourceCache } from '../../bindings/client/resource-cache.ts';
-import { ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
+import { ConfigMaps, configMap } from '../helpers/resources.ts';
 
 /** A cache that counts the reactions on the promise of its next change. */
 function cache() {

@@ -2,7 +2,8 @@
 import { defineResource } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { expect, test } from 'vitest';
-import { lines, live, type Metadata } from '../helpers/client/fixtures.ts';
+import { lines, live } from '../helpers/client/clients.ts';
+import type { Metadata } from '../helpers/resources.ts';
 
 const Nodes = defineResource<{ metadata: Metadata; spec?: object; status?: object }>()({
   group: '',

@@ -24,7 +24,8 @@ import {
   ConfigMaps,
   type Metadata,
   configMap as map,
-} from '../helpers/client/fixtures.ts';
+  unnamed,
+} from '../helpers/resources.ts';
 
 interface Deployment {
   apiVersion?: string;
@@ -135,8 +136,11 @@ export function keepsTheContract(
     afterAll(async () => tried?.end());
 
     const at = (name: string) => ({ namespace, name });
-    const configMap = (name: string, data: Record<string, string> = {}, metadata: Metadata = {}) =>
-      map(name, data, { namespace, ...metadata });
+    const configMap = (
+      name: string,
+      data: Record<string, string> = {},
+      metadata: Partial<Metadata> = {},
+    ) => map(name, data, { namespace, ...metadata });
     const deployment = (name: string): Deployment => ({
       metadata: at(name),
       spec: {
@@ -344,7 +348,7 @@ export function keepsTheContract(
 
     test('the server generates a name from generateName', async () => {
       const { name: _, ...metadata } = configMap('').metadata;
-      const given = { metadata: { ...metadata, generateName: 'made-' } };
+      const given = { metadata: unnamed({ ...metadata, generateName: 'made-' }) };
       const created = await client.create(ConfigMaps, given);
       const other = await client.create(ConfigMaps, given);
       expect(created.metadata.name).toMatch(/^made-.{5}$/);
@@ -383,7 +387,7 @@ export function keepsTheContract(
 
     test('an apply checks a resourceVersion if it has one', async () => {
       const me = { fieldOwner: 'me' };
-      const apply = (a: string, metadata: Metadata = {}) =>
+      const apply = (a: string, metadata: Partial<Metadata> = {}) =>
         client.apply(ConfigMaps, configMap('applied', { a }, metadata), me);
       const made = await apply('1');
       expect(await apply('1')).toEqual(made);

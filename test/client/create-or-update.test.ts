@@ -13,17 +13,8 @@ import {
   retryOnConflict,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import {
-  at,
-  ConfigMaps,
-  cached,
-  configMap,
-  lines,
-  live,
-  Namespaces,
-  Widgets,
-  widget,
-} from '../helpers/client/fixtures.ts';
+import { cached, lines, live } from '../helpers/client/clients.ts';
+import { at, ConfigMaps, configMap, Namespaces, Widgets, widget } from '../helpers/resources.ts';
 
 describe.each([
   ['createOrUpdate', createOrUpdate],

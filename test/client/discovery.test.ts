@@ -11,14 +11,8 @@ import {
   newClient,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigMaps,
-  lines,
-  live,
-  Namespaces,
-  Widgets,
-  widget,
-} from '../helpers/client/fixtures.ts';
+import { lines, live } from '../helpers/client/clients.ts';
+import { ConfigMaps, Namespaces, Widgets, widget } from '../helpers/resources.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** A definition by its versions, the first one stored; those in brackets are not served. */

@@ -9,7 +9,7 @@ import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { warningsIn } from '../../bindings/client/warnings.ts';
-import { at, ConfigMaps } from '../helpers/client/fixtures.ts';
+import { at, ConfigMaps } from '../helpers/resources.ts';
 
 afterEach(() => {
   setErrorHandler(undefined);

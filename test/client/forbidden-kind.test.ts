@@ -6,7 +6,7 @@ import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
-import { answer, ConfigMaps, type FakeResponse } from '../helpers/cache/live-server.ts';
+import { answer, type FakeResponse } from '../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -17,6 +17,7 @@ import {
   stream,
 } from '../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
+import { ConfigMaps } from '../helpers/resources.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';
 const forbids: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));

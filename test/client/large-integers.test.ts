@@ -16,7 +16,7 @@ import {
 } from 'capstan/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { jsonText } from '../../bindings/base/exact-json.ts';
-import { at, Widgets as Kind, type Metadata } from '../helpers/client/fixtures.ts';
+import { at, Widgets as Kind, type Metadata } from '../helpers/resources.ts';
 
 interface Widget {
   apiVersion?: string;

@@ -18,17 +18,17 @@ import {
 } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
+import { lines, live } from '../helpers/client/clients.ts';
 import {
   at,
   type ConfigMap,
   ConfigMaps,
   configMap,
-  lines,
-  live,
   Namespaces,
+  unnamed,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
@@ -76,7 +76,7 @@ describe('create', () => {
   test('returns a name that the server generates', async () => {
     const { client } = await live();
     const created = await client.create(ConfigMaps, {
-      metadata: { namespace: 'default', generateName: 'page-' },
+      metadata: unnamed({ namespace: 'default', generateName: 'page-' }),
     });
     expect(created.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
   });
@@ -497,11 +497,11 @@ describe('what cannot be sent', () => {
     ],
     [
       'an object without a name',
-      (client) => client.update(ConfigMaps, { metadata: { namespace: 'default' } }),
+      (client) => client.update(ConfigMaps, { metadata: unnamed({ namespace: 'default' }) }),
     ],
     [
       'a new object without any name',
-      (client) => client.create(ConfigMaps, { metadata: { namespace: 'default' } }),
+      (client) => client.create(ConfigMaps, { metadata: unnamed({ namespace: 'default' }) }),
     ],
     [
       'an object without a namespace',

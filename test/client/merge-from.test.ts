@@ -5,8 +5,9 @@
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../../bindings/testing/server/patch/json-patch.ts';
-import { at, ConfigMaps, configMap, live } from '../helpers/client/fixtures.ts';
+import { live } from '../helpers/client/clients.ts';
 import { Random, testSeed } from '../helpers/random.ts';
+import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
 
 const base = {
   metadata: {

@@ -25,7 +25,7 @@ import {
   setStatusCondition,
 } from '../../bindings/client/index.ts';
 import { enqueueRequestForOwner } from '../../bindings/controller/index.ts';
-import { ConfigMaps as ConfigMap } from '../helpers/client/fixtures.ts';
+import { ConfigMaps as ConfigMap } from '../helpers/resources.ts';
 
 const owner = { metadata: { namespace: 'default', name: 'site', uid: 'u-1' } };
 const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'site', uid: 'u-1' };

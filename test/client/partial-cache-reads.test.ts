@@ -10,7 +10,8 @@ import {
 } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { cached, Namespaces } from '../helpers/client/fixtures.ts';
+import { cached } from '../helpers/client/clients.ts';
+import { Namespaces } from '../helpers/resources.ts';
 
 interface Pod {
   apiVersion?: string;

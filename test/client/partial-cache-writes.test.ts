@@ -14,15 +14,15 @@ import {
   retryOnConflict,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
+import { cached } from '../helpers/client/clients.ts';
 import {
   at,
   type ConfigMap,
   ConfigMaps,
-  cached,
   configMap,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 type Full = ConfigMap & { binaryData?: Record<string, string> };
 const Maps = ConfigMaps as unknown as Parameters<typeof createOrUpdate<Full>>[1];

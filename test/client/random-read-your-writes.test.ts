@@ -10,8 +10,8 @@ import { compareResourceVersion, newSharedInformerFactory } from 'capstan/cache'
 import { type Client, isConflict, isNotFound, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, type Widget, Widgets, widget } from '../helpers/client/fixtures.ts';
 import { Random, testSeed } from '../helpers/random.ts';
+import { at, type Widget, Widgets, widget } from '../helpers/resources.ts';
 import { WatchGate } from './watch-gate.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];

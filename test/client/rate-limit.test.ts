@@ -6,8 +6,9 @@ import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { newClient, RequestRateLimiter, rateLimitedTransport } from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, ConfigMaps, configMap, live, recordedTransport } from '../helpers/client/fixtures.ts';
+import { live, recordedTransport } from '../helpers/client/clients.ts';
 import { collectGarbage } from '../helpers/garbage-collection.ts';
+import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
 
 const never = new AbortController().signal;
 

@@ -7,7 +7,8 @@ import { type Client, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
-import { at, ConfigMaps, configMap, live, recordedTransport } from '../helpers/client/fixtures.ts';
+import { live, recordedTransport } from '../helpers/client/clients.ts';
+import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
 import { settled, WatchGate } from './watch-gate.ts';
 
 let reported: string[] = [];

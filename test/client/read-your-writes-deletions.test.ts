@@ -4,7 +4,7 @@
  */
 import { defineResource } from 'capstan/cache';
 import { expect, test, vi } from 'vitest';
-import { at, ConfigMaps, configMap, Widgets, widget } from '../helpers/client/fixtures.ts';
+import { at, ConfigMaps, configMap, Widgets, widget } from '../helpers/resources.ts';
 import { behind, settled } from './watch-gate.ts';
 
 const Roles = defineResource<{ metadata: { namespace: string; name: string } }>()({

@@ -6,14 +6,7 @@ import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'c
 import { type Client, isNotFound, newClient } from 'capstan/client';
 import type { Fault } from 'capstan/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  at,
-  ConfigMaps,
-  configMap,
-  type Widget,
-  Widgets,
-  widget,
-} from '../helpers/client/fixtures.ts';
+import { at, ConfigMaps, configMap, type Widget, Widgets, widget } from '../helpers/resources.ts';
 import { behind, settled } from './watch-gate.ts';
 
 const Pods = defineResource<{

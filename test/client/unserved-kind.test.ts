@@ -16,7 +16,8 @@ import { FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { answer } from '../helpers/cache/live-server.ts';
-import { at, ConfigMaps, cached, configMap, lines, live } from '../helpers/client/fixtures.ts';
+import { cached, lines, live } from '../helpers/client/clients.ts';
+import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
 
 const { crd, resource } = defineCustomResource({
   group: 'example.com',

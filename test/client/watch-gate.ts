@@ -9,7 +9,7 @@ import {
 import { type ClientOptions, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
-import { live } from '../helpers/client/fixtures.ts';
+import { live } from '../helpers/client/clients.ts';
 
 export class WatchGate {
   #open = true;

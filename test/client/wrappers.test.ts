@@ -14,17 +14,16 @@ import {
   withInterceptors,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
+import { lines, live } from '../helpers/client/clients.ts';
 import {
   at,
   ConfigMaps,
   configMap,
-  lines,
-  live,
   type Metadata,
   Namespaces,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 const MAPS = '/api/v1/namespaces/team/configmaps';
 const REFUSED = { code: 'INVALID_ARGUMENT' };

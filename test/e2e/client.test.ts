@@ -34,6 +34,8 @@ import {
 } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import {
   at,
   type ConfigMap,
@@ -43,9 +45,7 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
-import { eventually } from '../helpers/control-plane/conditions.ts';
-import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+} from '../helpers/resources.ts';
 import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 

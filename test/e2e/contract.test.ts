@@ -4,8 +4,8 @@ import { newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { CLIENTS, keepsTheContract } from '../client/contract.ts';
-import { Namespaces } from '../helpers/client/fixtures.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { Namespaces } from '../helpers/resources.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 describe('on a real server', () => {

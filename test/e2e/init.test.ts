@@ -7,7 +7,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
 import {
@@ -26,6 +25,7 @@ import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import type { Program } from '../helpers/control-plane/program.ts';
 import { linkPackages } from '../helpers/project-packages.ts';
+import { root } from '../helpers/repository.ts';
 import { kubeconfigWith, tokenOf, transportWith } from './accounts.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
@@ -54,7 +54,6 @@ const Foxes = defineResource<Fox>()({
   namespaced: true,
 });
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const project = mkdtempSync(join(tmpdir(), 'capstan-init-e2e-'));
 const hello = { namespace: 'default', name: 'hello' };
 let plane: ControlPlane;

@@ -9,9 +9,9 @@ import { newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../bindings/base/clock.ts';
-import { at, ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
 import { ServiceAccount, tokenOf, transportWith } from './accounts.ts';
 
 let plane: ControlPlane;

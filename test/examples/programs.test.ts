@@ -4,12 +4,10 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { markdownBlocks } from '../../scripts/doc-blocks.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../helpers/repository.ts';
 
 /**
  * The output of a program. The test fails if the program fails, writes to stderr, or does not exit.

@@ -1,9 +1,8 @@
 /** A new project's packages without a registry: links to those of this repository. */
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { root } from './repository.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node'];
 
 /**

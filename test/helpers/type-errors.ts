@@ -1,9 +1,7 @@
 /** What the compiler says of a program, for tests of what does not compile. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-
-export const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from './repository.ts';
 
 /** What tsc says about a program in a folder of its own, by the built declarations. */
 export function typeErrors(name: string, program: string, compilerOptions: object): string {

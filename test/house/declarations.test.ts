@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { root, typeErrors } from '../helpers/type-errors.ts';
+import { root } from '../helpers/repository.ts';
+import { typeErrors } from '../helpers/type-errors.ts';
 
 const BROWSER = { lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] };
 

@@ -1,29 +1,23 @@
 /** An exported name has one definition, so that a search for it finds one. */
 import { globSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../helpers/repository.ts';
 
 const DEFINITION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|class|interface|type|function\*?|const|let|enum)\s+([A-Za-z_][\w$]*)/gm;
 
-/**
- * Names with two definitions, by the folder that is to rename one of them. The list may only become
- * shorter: a name that no longer has two definitions must be removed from it.
- */
-const LEFT: Readonly<Record<string, readonly string[]>> = {
-  workqueue: ['aborted'],
-};
+/** Names of the sources that still have two definitions. The list may only become shorter. */
+const LEFT: readonly string[] = ['aborted'];
+
+const SOURCES = ['bindings/**/*.ts', 'bin/**/*.ts', 'scripts/**/*.ts'];
+const TESTS = ['test/**/!(*.test).ts'];
+const BENCHMARKS = ['bench/**/*.ts'];
 
 /** The files that define each exported name. A workerd variant counts as its module. */
-function definitions(): Map<string, Set<string>> {
+function definitions(patterns: string[]): Map<string, Set<string>> {
   const all = new Map<string, Set<string>>();
   const exclude = ['bindings/generated/**', '**/*.workerd.ts', '**/node_modules/**'];
-  for (const path of globSync(['bindings/**/*.ts', 'bin/**/*.ts', 'scripts/**/*.ts'], {
-    cwd: root,
-    exclude,
-  }))
+  for (const path of globSync(patterns, { cwd: root, exclude }))
     for (const [, name = ''] of readFileSync(`${root}/${path}`, 'utf8').matchAll(DEFINITION)) {
       const files = all.get(name) ?? new Set();
       all.set(name, files.add(path));
@@ -31,24 +25,32 @@ function definitions(): Map<string, Set<string>> {
   return all;
 }
 
-describe('exported names', () => {
-  const all = definitions();
-  const twice = [...all].filter(([, files]) => files.size > 1);
+/** `name: files` of each name with two definitions. */
+const duplicates = (all: Map<string, Set<string>>): string[] =>
+  [...all]
+    .filter(([name, files]) => files.size > 1 && !LEFT.includes(name))
+    .map(([name, files]) => `${name}: ${[...files].sort().join(', ')}`);
 
+describe('exported names', () => {
   it('are found by this test', () => {
+    const all = definitions(SOURCES);
     expect(all.get('CapstanError')).toEqual(new Set(['bindings/base/errors.ts']));
     expect(all.size).toBeGreaterThan(1000);
+    const tests = definitions(TESTS);
+    expect(tests.get('Random')).toEqual(new Set(['test/helpers/random.ts']));
+    expect(tests.size).toBeGreaterThan(500);
   });
 
-  it('are defined in one file each', () => {
-    const left = new Set(Object.values(LEFT).flat());
-    const found = twice
-      .filter(([name]) => !left.has(name))
-      .map(([name, files]) => `${name}: ${[...files].sort().join(', ')}`);
-    expect(found).toEqual([]);
+  it.each([
+    ['the package and its scripts', SOURCES],
+    ['the tests', TESTS],
+    ['the benchmarks', BENCHMARKS],
+  ])('of %s are defined in one file each', (_, patterns) => {
+    expect(duplicates(definitions(patterns))).toEqual([]);
   });
 
   it('are in the list of exceptions only while they have two definitions', () => {
-    expect(Object.values(LEFT).flat().length).toBeLessThanOrEqual(1);
+    const all = definitions(SOURCES);
+    expect(LEFT.filter((name) => (all.get(name)?.size ?? 0) < 2)).toEqual([]);
   });
 });

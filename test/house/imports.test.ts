@@ -3,11 +3,9 @@
  * rules are data here; the checker is imports.ts.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { root } from '../helpers/repository.ts';
 import { cycleIn, importsOf, type Rules, type Sources, violations } from './imports.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const RULES: Rules = {
   folders: {

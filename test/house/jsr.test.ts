@@ -3,10 +3,8 @@
  * `npm run test:runtimes`.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../helpers/repository.ts';
 
 interface Manifest {
   version: string;

@@ -4,12 +4,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { version } from '../../bindings/generated/version.ts';
+import { root } from '../helpers/repository.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const readText = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
 
 interface Manifest {

@@ -4,11 +4,10 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { root } from '../helpers/repository.ts';
 import { importsOf } from './imports.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const STARTS = [
   'test/workqueue/cases/*.ts',
   'test/conformance/subjects/*.ts',

@@ -3,11 +3,9 @@
  * vitest.config.ts.
  */
 import { globSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import config from '../../vitest.config.ts';
-
-const cwd = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../helpers/repository.ts';
 
 interface Project {
   readonly test: { readonly name: string; readonly include: string[]; readonly exclude: string[] };
@@ -16,10 +14,10 @@ const projects = (config.test?.projects ?? []) as Project[];
 
 test('every test file is in one project', () => {
   // e2e/ and clients/ have their own configurations
-  const files = globSync('test/**/*.test.ts', { cwd, exclude: ['test/{e2e,clients}/**'] });
+  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/{e2e,clients}/**'] });
   expect(files.length).toBeGreaterThan(300);
   const taken = projects.flatMap(({ test: { include, exclude } }) =>
-    globSync(include, { cwd, exclude }),
+    globSync(include, { cwd: root, exclude }),
   );
   expect(taken.sort()).toEqual(files.sort());
 });

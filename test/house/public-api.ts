@@ -3,7 +3,7 @@
  * names, and the text of each declaration.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { root } from '../helpers/type-errors.ts';
+import { root } from '../helpers/repository.ts';
 
 export const ENTRIES = [
   'cache',

@@ -4,10 +4,8 @@
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { root } from '../helpers/repository.ts';
 
 /** All matching lines of the files, as path:line: text. */
 function find(patterns: string[], wanted: RegExp): string[] {

@@ -12,7 +12,7 @@ import * as manager from 'capstan/manager';
 import * as testing from 'capstan/testing';
 import * as workqueue from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
-import { root } from '../helpers/type-errors.ts';
+import { root } from '../helpers/repository.ts';
 import { declarations, ENTRIES, exportsOf, membersOf, optionTables } from './public-api.ts';
 
 type Class = { name: string; prototype: object };

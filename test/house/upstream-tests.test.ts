@@ -3,8 +3,8 @@
  * that a rename does not break it.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { root } from '../helpers/repository.ts';
 import { hasTest, rowsOf } from './upstream-tests.ts';
 
 /** The number of tests in the files of controller-runtime v0.25.2. */
@@ -50,7 +50,6 @@ const TESTS = {
   'pkg/client/fake/typeconverter_test.go': 8,
 };
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(`${root}/docs/upstream-tests.md`, 'utf8');
 const rows = rowsOf(page);
 

@@ -5,7 +5,6 @@
 import type { TransportRequest } from 'capstan/cache';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { describe, expect, test } from 'vitest';
-import { ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
 import {
   failure,
   type LeaseAnswer,
@@ -15,6 +14,7 @@ import {
   silence,
 } from '../helpers/leaderelection/lease-server.ts';
 import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
+import { ConfigMaps, configMap } from '../helpers/resources.ts';
 import { recordedRunnable, startManager } from './recording-runnables.ts';
 
 const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({

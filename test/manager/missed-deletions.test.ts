@@ -10,6 +10,7 @@ import { newManager } from 'capstan/manager';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
+import { Random, testSeed } from '../helpers/random.ts';
 import {
   at,
   type ConfigMap,
@@ -17,8 +18,7 @@ import {
   configMap,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
-import { Random, testSeed } from '../helpers/random.ts';
+} from '../helpers/resources.ts';
 
 const CONFIG_MAPS = {
   group: '',

@@ -31,7 +31,7 @@ import {
   type Metadata,
   Widgets,
   widget,
-} from '../helpers/client/fixtures.ts';
+} from '../helpers/resources.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',

@@ -8,11 +8,10 @@ import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { traceSubjects } from '../conformance/subjects/index.ts';
+import { root } from '../helpers/repository.ts';
 
-export const root = fileURLToPath(new URL('../..', import.meta.url));
 const bindings = join(root, 'bindings');
 
 /** A project that has installed the package, and the suites in it. */

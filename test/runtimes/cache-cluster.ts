@@ -15,12 +15,12 @@ import { expect } from 'vitest';
 import type { ServerCall, ServerOptions, StartedServer } from './cluster-protocol.ts';
 import type { ClusterClaims } from './report.ts';
 
-export interface ConfigMap extends KubeObject {
+export interface CaseConfigMap extends KubeObject {
   metadata: { name: string; namespace?: string; resourceVersion?: string; uid?: string };
   data?: Record<string, string>;
 }
 
-export const ConfigMaps = defineResource<ConfigMap>()({
+export const CaseConfigMaps = defineResource<CaseConfigMap>()({
   group: '',
   version: 'v1',
   kind: 'ConfigMap',
@@ -115,7 +115,7 @@ export class CaseServer {
 
   /** Name and resourceVersion of every object on the server. */
   async truth(): Promise<string[]> {
-    const { items } = JSON.parse(await this.#ask('GET', OBJECTS)) as { items: ConfigMap[] };
+    const { items } = JSON.parse(await this.#ask('GET', OBJECTS)) as { items: CaseConfigMap[] };
     return items.map(nameAndVersion).sort();
   }
 
@@ -135,7 +135,7 @@ export class CaseServer {
   }
 }
 
-const nameAndVersion = ({ metadata }: ConfigMap): string =>
+const nameAndVersion = ({ metadata }: CaseConfigMap): string =>
   `${metadata.name} ${metadata.resourceVersion}`;
 
 export interface WatchedOptions {
@@ -147,7 +147,7 @@ export interface WatchedOptions {
 /** A running informer, and the calls of its handler. */
 export class WatchedInformer {
   readonly server: CaseServer;
-  readonly informer: SharedIndexInformer<ConfigMap, 'byColour'>;
+  readonly informer: SharedIndexInformer<CaseConfigMap, 'byColour'>;
   /** `add a`, `update a`, `delete a`, `tombstone a`. */
   readonly told: string[] = [];
   /** The reasons of its relists; lost connections that it resumed are left out. */
@@ -157,7 +157,7 @@ export class WatchedInformer {
 
   constructor(server: CaseServer, { watchList = false, ...options }: WatchedOptions = {}) {
     this.server = server;
-    const listWatch = new ListWatch(server.transport(), ConfigMaps, {
+    const listWatch = new ListWatch(server.transport(), CaseConfigMaps, {
       namespace: 'default',
       ...options,
     });
@@ -168,7 +168,7 @@ export class WatchedInformer {
         if (next !== 'rewatch' && next !== 'repeat') this.errors.push(error);
       },
     });
-    const handler: ResourceEventHandler<ConfigMap> = {
+    const handler: ResourceEventHandler<CaseConfigMap> = {
       onAdd: ({ metadata }, initial) =>
         void this.told.push(`${initial ? 'initial' : 'add'} ${metadata.name}`),
       onUpdate: (old, now) => {

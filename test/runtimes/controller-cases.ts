@@ -22,7 +22,13 @@ import {
 } from 'capstan/controller';
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CaseServer, type ConfigMap, ConfigMaps, fastClock, until } from './cache-cluster.ts';
+import {
+  type CaseConfigMap,
+  CaseConfigMaps,
+  CaseServer,
+  fastClock,
+  until,
+} from './cache-cluster.ts';
 import type { ClusterClaims } from './report.ts';
 import { CONTROLLER_CASES } from './titles.ts';
 
@@ -38,7 +44,7 @@ const Secrets = defineResource<Secret>()({
 
 const namespace = 'default';
 const keyOf = (name: string): { namespace: string; name: string } => ({ namespace, name });
-const mapOf = (name: string, data?: Record<string, string>): ConfigMap => ({
+const mapOf = (name: string, data?: Record<string, string>): CaseConfigMap => ({
   metadata: keyOf(name),
   ...(data === undefined ? {} : { data }),
 });
@@ -58,12 +64,12 @@ export function controllerCases(claims: ClusterClaims): void {
 
   function run(
     server: CaseServer,
-    options: Omit<ControllerOptions<ConfigMap>, 'for' | 'transport'>,
+    options: Omit<ControllerOptions<CaseConfigMap>, 'for' | 'transport'>,
   ): Controller {
     const transport = fetchTransport(server.url);
     const controller = createController({
       transport,
-      for: ConfigMaps,
+      for: CaseConfigMaps,
       clock: fastClock,
       ...options,
     });
@@ -148,7 +154,7 @@ export function controllerCases(claims: ClusterClaims): void {
           const owner = get(request);
           if (owner === undefined || get(request, Secrets) !== undefined) return;
           const secret: Secret = { metadata: keyOf(request.name), stringData: owner.data ?? {} };
-          const owned = setControllerReference(owner, secret, ConfigMaps);
+          const owned = setControllerReference(owner, secret, CaseConfigMaps);
           await client.create(Secrets, owned, { signal }).catch(ignoreAlreadyExists);
         },
       });
@@ -202,21 +208,21 @@ export function controllerCases(claims: ClusterClaims): void {
     test('a client reads its own writes from its cache at once', async () => {
       const client = cached(await start());
       const readBack = async (): Promise<string | undefined> =>
-        (await client.get(ConfigMaps, keyOf('a'))).data?.n;
-      await client.create(ConfigMaps, mapOf('a', { n: '0' }));
+        (await client.get(CaseConfigMaps, keyOf('a'))).data?.n;
+      await client.create(CaseConfigMaps, mapOf('a', { n: '0' }));
       expect(await readBack()).toBe('0');
       for (let n = 1; n <= 10; n++) {
-        const before = await client.get(ConfigMaps, keyOf('a'));
-        await client.update(ConfigMaps, { ...before, data: { n: `${n}` } });
+        const before = await client.get(CaseConfigMaps, keyOf('a'));
+        await client.update(CaseConfigMaps, { ...before, data: { n: `${n}` } });
         expect(await readBack()).toBe(`${n}`);
       }
-      await client.patch(ConfigMaps, keyOf('a'), {
+      await client.patch(CaseConfigMaps, keyOf('a'), {
         type: 'merge',
         body: { data: { n: 'merged' } },
       });
       expect(await readBack()).toBe('merged');
-      await client.apply(ConfigMaps, { ...mapOf('b', { n: 'applied' }) });
-      const { items } = await client.list(ConfigMaps, { namespace });
+      await client.apply(CaseConfigMaps, { ...mapOf('b', { n: 'applied' }) });
+      const { items } = await client.list(CaseConfigMaps, { namespace });
       expect(items.map(({ metadata, data }) => `${metadata.name} ${data?.n}`).sort()).toEqual([
         'a merged',
         'b applied',
@@ -224,11 +230,11 @@ export function controllerCases(claims: ClusterClaims): void {
       const stale = mapOf('a');
       stale.metadata.resourceVersion = '1';
       expect(
-        isConflict(await client.update(ConfigMaps, stale).catch((error: unknown) => error)),
+        isConflict(await client.update(CaseConfigMaps, stale).catch((error: unknown) => error)),
       ).toBe(true);
-      await client.delete(ConfigMaps, keyOf('a'));
+      await client.delete(CaseConfigMaps, keyOf('a'));
       expect(
-        isNotFound(await client.get(ConfigMaps, keyOf('a')).catch((error: unknown) => error)),
+        isNotFound(await client.get(CaseConfigMaps, keyOf('a')).catch((error: unknown) => error)),
       ).toBe(true);
     });
 

@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiServer } from 'capstan/testing';
-import { root } from './bundle.ts';
+import { root } from '../helpers/repository.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import { finishesWithin, launch } from './launch.ts';
 import { managerEnds } from './manager-program.ts';

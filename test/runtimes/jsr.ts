@@ -3,7 +3,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { root } from './bundle.ts';
+import { root } from '../helpers/repository.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Result } from './shim/registry.ts';
 

@@ -1,8 +1,9 @@
 /** The runtimes: where each is found, its default key table, and how the suite runs on it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { root } from '../helpers/repository.ts';
 import { inBrowser } from './browser.ts';
-import { type Project, root } from './bundle.ts';
+import type { Project } from './bundle.ts';
 import { onPath, type RuntimeProgram, suiteIn } from './launch.ts';
 import type { Claims, ClusterClaims, SuiteMessage, SuiteReport } from './report.ts';
 

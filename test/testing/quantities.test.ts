@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { canonicalQuantity } from '../../bindings/testing/server/schema/quantity.ts';
-import { live } from '../helpers/client/fixtures.ts';
+import { live } from '../helpers/client/clients.ts';
 
 // as kube-apiserver 1.36 wrote them
 test.each([

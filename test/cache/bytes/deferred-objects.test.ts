@@ -13,7 +13,7 @@ import { newClient } from 'capstan/client';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, type ConfigMap, configMap } from '../../helpers/client/fixtures.ts';
+import { at, type ConfigMap, configMap } from '../../helpers/resources.ts';
 
 test.each([
   { watchList: false, fifo: 'real', told: true },

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import { ByteStore, bytes, expected, type Thing } from '../../helpers/cache/byte-store.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { Documents } from '../decode/documents.ts';
+import { RandomDocuments } from '../decode/documents.ts';
 import { expectReadOnly, expectSameAsParsed } from '../decode/same-as-parsed.ts';
 import { asShown } from '../decode/shown-object.ts';
 
@@ -116,7 +116,7 @@ function requireLikeParsed(object: unknown, parsed: unknown): void {
 
 describe('an object that is read in parts', () => {
   test('is as parsed, whatever its members are', () => {
-    const documents = new Documents(new Random(seed));
+    const documents = new RandomDocuments(new Random(seed));
     const { random } = documents;
     let world = new ByteStore();
     const seen = { lazy: 0, whole: 0, odd: 0, 'beyond ASCII': 0 };
@@ -193,7 +193,7 @@ describe('an object that is read in parts', () => {
     ],
     [
       '2000 levels',
-      `{"a":${new Documents(new Random(1)).nested(2000)},"b":"${'x'.repeat(20)}"}`,
+      `{"a":${new RandomDocuments(new Random(1)).nested(2000)},"b":"${'x'.repeat(20)}"}`,
       true,
     ],
   ])('%s', (_, spec, lazy) => {
@@ -234,7 +234,7 @@ describe('an object that is read in parts', () => {
   });
 
   test('keeps an identity, and its members theirs, when it is replaced between two looks', () => {
-    const documents = new Documents(new Random(seed));
+    const documents = new RandomDocuments(new Random(seed));
     const world = new ByteStore();
     const spec = (): string => documents.large(300, { odd: false, name: 'deep' });
     for (let version = 1; version < 100; version++) {
@@ -281,7 +281,7 @@ interface Held {
 
 /** Random work on a store whose objects are held and read in parts, now and later. */
 class Readers {
-  readonly documents: Documents;
+  readonly documents: RandomDocuments;
   readonly #random: Random;
   #world: ByteStore | undefined = new ByteStore({ namespace: 'metadata.namespace' });
   readonly #model = new Map<string, string>();
@@ -294,7 +294,7 @@ class Readers {
 
   constructor(random: Random) {
     this.#random = random;
-    this.documents = new Documents(random);
+    this.documents = new RandomDocuments(random);
   }
 
   step(): void {
@@ -469,7 +469,7 @@ describe('members that are read', () => {
   )(
     'first %s are as parsed, and so are those of an object that was made before, of %s',
     (moment, _, ascii) => {
-      const documents = new Documents(new Random(seed));
+      const documents = new RandomDocuments(new Random(seed));
       for (let i = 0; i < 20; i++) {
         const make = (): string =>
           documents.large(300 + documents.random.int(1000), { odd: false, ascii });
@@ -618,7 +618,7 @@ describe('sets of names', () => {
 
 describe('memory', () => {
   test('that ends while members are read changes nothing of what they are', () => {
-    const documents = new Documents(new Random(seed));
+    const documents = new RandomDocuments(new Random(seed));
     let refused = 0;
     for (let granted = 0; granted < 4; granted++) {
       for (let i = 0; i < 60; i++) {

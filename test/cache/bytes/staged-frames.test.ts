@@ -16,7 +16,7 @@ import {
 import type { DecoderOptions } from '../../../bindings/cache/decode/limits.ts';
 import { ByteStore, bytes, expected, type Thing } from '../../helpers/cache/byte-store.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { Documents } from '../decode/documents.ts';
+import { RandomDocuments } from '../decode/documents.ts';
 
 const seed = testSeed();
 console.log(`test/cache/bytes/staged-frames.test.ts: CAPSTAN_SEED=${seed}`);
@@ -243,7 +243,7 @@ describe.each(Object.entries(texts))('%s', (_, text) => {
 });
 
 test('random events, damaged ones among them, come out the same whichever way they go', () => {
-  const documents = new Documents(new Random(seed));
+  const documents = new RandomDocuments(new Random(seed));
   const { random } = documents;
   let all = ways();
   const seen = { frames: 0, kept: 0, errors: 0 };

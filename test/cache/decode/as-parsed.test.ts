@@ -10,7 +10,7 @@ import type { Decoder } from '../../../bindings/cache/decode/decoder.ts';
 import type { KubeObject } from '../../../bindings/cache/rest/keys.ts';
 import { decoders, expectedKind } from '../../helpers/cache/decoders.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { Documents } from './documents.ts';
+import { RandomDocuments } from './documents.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 import { asShown } from './shown-object.ts';
 
@@ -103,7 +103,7 @@ function objectIn(outcome: Outcome): KubeObject {
 }
 
 describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) => {
-  const documents = () => new Documents(new Random(seed));
+  const documents = () => new RandomDocuments(new Random(seed));
   const sameAsParsed = (object: KubeObject, parsed: unknown): void => {
     expectSameAsParsed(object, parsed);
     if (readOnly) expectReadOnly(object);
@@ -260,7 +260,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
 
 describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make }) => {
   it('give no object in a watch: an error, or nothing while more might come', () => {
-    const some = new Documents(new Random(seed));
+    const some = new RandomDocuments(new Random(seed));
     const seen = { object: 0, error: 0, nothing: 0 };
     for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(bytesOf(some.event('ADDED', some.object(1, { depth: 2 }))));
@@ -287,7 +287,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
   });
 
   it('give no page: it is an error exactly where JSON.parse has one, or where it is no list of named objects', () => {
-    const some = new Documents(new Random(seed));
+    const some = new RandomDocuments(new Random(seed));
     for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(
         bytesOf(some.list([some.object(1, { depth: 2 }), some.object(0)], '9')),

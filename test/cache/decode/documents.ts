@@ -142,7 +142,7 @@ const PLAIN_NAMES = [
 const SPACE = ['', '', '', '', ' ', '\t', '\r\n', '\n', '  \n '];
 const BEYOND_ASCII = /[^\0-\x7f]/g;
 
-export class Documents {
+export class RandomDocuments {
   readonly random: Random;
 
   constructor(random: Random) {

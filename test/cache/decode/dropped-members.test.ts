@@ -14,7 +14,7 @@ import { Indexer } from '../../../bindings/cache/store/store.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { setUp } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { Documents } from './documents.ts';
+import { RandomDocuments } from './documents.ts';
 import { expectSameAsParsed } from './same-as-parsed.ts';
 import { asShown } from './shown-object.ts';
 
@@ -121,7 +121,7 @@ function somePath(random: Random): readonly string[] {
 describe.each(decoders)('members that are dropped by the decoder $name', ({ make }) => {
   test('are absent, and all else is as parsed', () => {
     const random = new Random(seed);
-    const documents = new Documents(random);
+    const documents = new RandomDocuments(random);
     let dropped = 0;
     for (let i = 0; i < 500; i++) {
       const paths = Array.from({ length: 1 + random.int(4) }, () => somePath(random));
@@ -250,7 +250,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
 
 test('an object of which there is room for the metadata alone has apiVersion, kind and metadata, less what is dropped', () => {
   const random = new Random(seed);
-  const documents = new Documents(random);
+  const documents = new RandomDocuments(random);
   let cut = 0;
   for (let i = 0; i < 1000; i++) {
     const path = random.chance(0.5) ? ['metadata', 'labels', 'a'] : ['kind'];
@@ -273,7 +273,7 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
 
 test('dropped members are absent in updates too, of which a scan checks only what differs from the stored bytes', () => {
   const random = new Random(seed);
-  const documents = new Documents(random);
+  const documents = new RandomDocuments(random);
   for (let round = 0; round < 60; round++) {
     const paths = Array.from({ length: 1 + random.int(3) }, () => somePath(random));
     const store = new Indexer<KubeObject>(undefined, {}, expected);
@@ -318,10 +318,10 @@ describe.each([
 ] as const)('an informer %s', (_, options) => {
   test('drops members from lists and events alike', async () => {
     const { clock, server, informer } = setUp({ ...options, drop: ['data.secret', 'spec'] });
-    server.put('a', { data: { v: '1', secret: 'x' }, spec: 1 });
+    server.put('a', { data: { v: '1', secret: 'x' }, spec: { n: 1 } });
     void informer.run();
     await clock.settle();
-    server.put('b', { data: { v: '2', secret: 'x' }, spec: 1 });
+    server.put('b', { data: { v: '2', secret: 'x' }, spec: { n: 1 } });
     await clock.settle();
     const objects = ['a', 'b'].map((name) => informer.getIndexer().getByKey(`default/${name}`));
     expect(objects.map((object) => object?.data)).toEqual([{ v: '1' }, { v: '2' }]);

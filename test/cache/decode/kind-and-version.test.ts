@@ -14,7 +14,8 @@ import {
 } from 'capstan/cache';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer } from '../../helpers/cache/live-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 
 /** Writes as a real API server: members in its order, and no kinds in the items of its lists. */

@@ -24,9 +24,9 @@ import {
 import { ApiServer, type ApiServerOptions, FakeClock, type Fault } from 'capstan/testing';
 import { expect, onTestFinished } from 'vitest';
 import { Random } from '../../helpers/random.ts';
-import { GONE, Recorder, stateOf, type Widget } from './recorder.ts';
+import { GONE, Recorder, type RoundWidget, stateOf } from './recorder.ts';
 
-export const Widgets = defineResource<Widget>()({
+export const RoundWidgets = defineResource<RoundWidget>()({
   group: 'example.com',
   version: 'v1',
   kind: 'Widget',
@@ -80,7 +80,7 @@ const LOOKS = 4000;
 export class Rig {
   readonly clock = new FakeClock();
   readonly server: ApiServer;
-  readonly informer: SharedIndexInformer<Widget, 'byRound'>;
+  readonly informer: SharedIndexInformer<RoundWidget, 'byRound'>;
   readonly recorder = new Recorder();
   /** Every request of the informer. */
   readonly requests: TransportRequest[] = [];
@@ -88,7 +88,7 @@ export class Rig {
   readonly failures: (WatchFailure & { error: unknown })[] = [];
   readonly watchList: boolean;
   /** The server's objects that the informer selects, as the answers to the writes told. */
-  readonly written = new Map<string, Widget>();
+  readonly written = new Map<string, RoundWidget>();
   readonly #log = new Map<string, string[]>();
   /** All that exists, also what the informer's selector leaves out. */
   readonly #existing = new Set<string>();
@@ -124,15 +124,18 @@ export class Rig {
           .then((response) => ({ ...response, body: this.#gated(response.body) }));
       },
     };
-    this.informer = new SharedIndexInformer(new ListWatch(transport, Widgets, options.listWatch), {
-      clock,
-      random: () => 0.5,
-      watchList: options.watchList,
-      ...(options.decodedBehind === undefined
-        ? {}
-        : { fifo: options.decodedBehind, transform: (object: Widget) => object }),
-      watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
-    });
+    this.informer = new SharedIndexInformer(
+      new ListWatch(transport, RoundWidgets, options.listWatch),
+      {
+        clock,
+        random: () => 0.5,
+        watchList: options.watchList,
+        ...(options.decodedBehind === undefined
+          ? {}
+          : { fifo: options.decodedBehind, transform: (object: RoundWidget) => object }),
+        watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
+      },
+    );
     this.informer.addEventHandler(this.recorder.handler);
   }
 
@@ -248,7 +251,9 @@ export class Rig {
       this.#labelSelector === undefined
         ? ''
         : `?labelSelector=${encodeURIComponent(this.#labelSelector)}`;
-    const list = (await this.#request('GET', `${PATH}${search}`)) as unknown as { items: Widget[] };
+    const list = (await this.#request('GET', `${PATH}${search}`)) as unknown as {
+      items: RoundWidget[];
+    };
     return new Map(list.items.map((item) => [metaNamespaceKeyFunc(item), item]));
   }
 
@@ -266,7 +271,7 @@ export class Rig {
 
   /** Deletes the resource with its objects; gives the function that brings it back, empty. */
   removeResource(): () => void {
-    const { group, version, plural } = Widgets;
+    const { group, version, plural } = RoundWidgets;
     const bringBack = this.server.removeResource({ group, version, plural });
     for (const name of this.written.keys()) this.#note(name, GONE);
     this.written.clear();
@@ -279,7 +284,7 @@ export class Rig {
     const { metadata } = await this.#request('POST', '/api/v1/namespaces/default/configmaps', {
       metadata: { name },
     });
-    return (metadata as Widget['metadata']).resourceVersion;
+    return (metadata as RoundWidget['metadata']).resourceVersion;
   }
 
   /**
@@ -324,7 +329,7 @@ export class Rig {
     return new Map(objects.map((object) => [metaNamespaceKeyFunc(object), object]));
   }
 
-  #spec(text = 'é "quoted" \\ {braces} 名前😀'): Widget['spec'] {
+  #spec(text = 'é "quoted" \\ {braces} 名前😀'): RoundWidget['spec'] {
     return { round: ++this.#round, text };
   }
 
@@ -336,7 +341,7 @@ export class Rig {
   }
 
   async #write(method: string, path: string, body: object): Promise<void> {
-    const object = (await this.#request(method, path, body)) as unknown as Widget;
+    const object = (await this.#request(method, path, body)) as unknown as RoundWidget;
     const { name, labels } = object.metadata;
     this.#existing.add(name);
     if (this.#labelSelector === undefined || labels?.on === SELECTED.on) {

@@ -5,7 +5,7 @@
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { expect } from 'vitest';
 
-export interface Widget extends KubeObject {
+export interface RoundWidget extends KubeObject {
   metadata: {
     namespace: string;
     name: string;
@@ -19,7 +19,7 @@ export interface Widget extends KubeObject {
  * Every write has a number of its own, so that states are told apart also where a server sends no
  * versions.
  */
-export const stateOf = ({ spec }: Widget): string => String(spec.round);
+export const stateOf = ({ spec }: RoundWidget): string => String(spec.round);
 
 /** The state of an object that was deleted. */
 export const GONE = 'gone';
@@ -36,18 +36,18 @@ export class Recorder {
   readonly #wrong: string[] = [];
 
   readonly handler = {
-    onAdd: (object: Widget, isInInitialList: boolean): void => {
+    onAdd: (object: RoundWidget, isInInitialList: boolean): void => {
       if (!isInInitialList) this.later++;
       if (this.#present.has(object.metadata.name))
         this.#wrong.push(`added twice: ${object.metadata.name}`);
       this.#tell(object);
     },
-    onUpdate: (old: Widget, now: Widget): void => {
+    onUpdate: (old: RoundWidget, now: RoundWidget): void => {
       if (this.#present.get(now.metadata.name) !== stateOf(old))
         this.#wrong.push(`updated from another: ${now.metadata.name}`);
       this.#tell(now);
     },
-    onDelete: (object: Widget | DeletedFinalStateUnknown<Widget>): void => {
+    onDelete: (object: RoundWidget | DeletedFinalStateUnknown<RoundWidget>): void => {
       const unknown = object instanceof DeletedFinalStateUnknown;
       const name = unknown ? object.key.replace('default/', '') : object.metadata.name;
       if (unknown) this.tombstones.push(name);
@@ -73,7 +73,7 @@ export class Recorder {
     }
   }
 
-  #tell(object: Widget): void {
+  #tell(object: RoundWidget): void {
     this.#present.set(object.metadata.name, stateOf(object));
     this.#statesOf(object.metadata.name).push(stateOf(object));
   }

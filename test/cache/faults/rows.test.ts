@@ -3,15 +3,14 @@
  * and the page is the table.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { root } from '../../helpers/repository.ts';
 import { answers } from './answers.ts';
 import { connections } from './connections.ts';
 import { content } from './content.ts';
 import { FAULTS, MEMORY_FAULTS } from './rows.ts';
 import { page } from './table.ts';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
 const rows = [...FAULTS, ...MEMORY_FAULTS];
 const cases = [...connections, ...answers, ...content].map(({ name }) => name);
 

@@ -14,8 +14,8 @@ import {
   expectedStream,
   mayRefuse,
   misleadsEngines,
+  objectText,
   type Shown,
-  show,
   showBookmark,
   showEvent,
   showPage,
@@ -116,7 +116,7 @@ function checkPage(
     const { items, resourceVersion, continue: token } = reader.end();
     reader.close();
     page = showPage(
-      items.map((item) => show(item, false)),
+      items.map((item) => objectText(item, false)),
       resourceVersion,
       token,
     );
@@ -137,7 +137,7 @@ function shown(frame: Frame<object>): Shown {
     case 'foreign':
       return 'foreign';
     default:
-      return showEvent(frame.type, show(frame.object, false), frame.resourceVersion);
+      return showEvent(frame.type, objectText(frame.object, false), frame.resourceVersion);
   }
 }
 

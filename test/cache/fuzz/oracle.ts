@@ -95,7 +95,7 @@ export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined
   if (!isList && !(says && typeof kind === 'string' && kind !== 'Status')) return undefined;
   const metadata = at(body, 'metadata');
   return showPage(
-    items.map((item) => show(asShown(item, EXPECTED), cut)),
+    items.map((item) => objectText(asShown(item, EXPECTED), cut)),
     stringAt(metadata, 'resourceVersion'),
     stringAt(metadata, 'continue'),
   );
@@ -111,7 +111,7 @@ export const showBookmark = (resourceVersion: string, end: boolean): Shown =>
   `BOOKMARK ${JSON.stringify(resourceVersion)} ${end}`;
 
 /** With the order of members, which counts. `cut`: less metadata.managedFields. */
-export function show(object: unknown, cut: boolean): Shown {
+export function objectText(object: unknown, cut: boolean): Shown {
   const metadata = at(object, 'metadata');
   if (!cut || !isObject(metadata) || !Object.hasOwn(metadata, 'managedFields'))
     return JSON.stringify(object);
@@ -137,7 +137,7 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
     );
   }
   return isNamed(object)
-    ? showEvent(type, show(asShown(object, EXPECTED), cut), resourceVersion)
+    ? showEvent(type, objectText(asShown(object, EXPECTED), cut), resourceVersion)
     : undefined;
 }
 

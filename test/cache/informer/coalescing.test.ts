@@ -7,16 +7,11 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import {
-  answer,
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { collectErrors, notExpired } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 const v = (value: number | string) => ({ data: { v: String(value) } });

@@ -2,7 +2,8 @@
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const widgets = { ...ConfigMaps, group: 'e.x', plural: 'widgets', kind: 'Widget' };
 const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets'];

@@ -10,10 +10,11 @@ import {
 } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer } from '../../helpers/cache/live-server.ts';
 import { setUp as setUpInformer } from '../../helpers/cache/recording-handlers.ts';
 import { Replies } from '../../helpers/cache/scripted-server.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 const Nodes = defineResource<KubeObject>()({

@@ -11,8 +11,9 @@ import { expect, test } from 'vitest';
 import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
 import { ProcessorListener } from '../../../bindings/cache/informer/listener.ts';
 import { SharedProcessor } from '../../../bindings/cache/informer/processor.ts';
-import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import { configMapAt, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const FLOOD = 20_000;
 const CHUNK = 100;

@@ -9,9 +9,9 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { ConfigMaps } from '../../helpers/cache/live-server.ts';
 import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 

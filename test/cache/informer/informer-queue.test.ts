@@ -2,14 +2,10 @@
 import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import {
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import { bookmark, configMapAt, event } from '../../helpers/cache/scripted-server.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 

@@ -12,13 +12,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import {
-  answer,
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import { setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import {
   bookmark,
@@ -28,6 +22,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 
@@ -234,7 +229,7 @@ describe.each([
     } as const;
     const all = await running({ ...options, name: 'web', metricsProvider: metrics }, nine);
     expect(all.informer.status().metadataOnly).toBe(0);
-    all.server.put('more', { ...filled(8 * KB), spec: 1, labels: { a: 'b', gone: 'x' } });
+    all.server.put('more', { ...filled(8 * KB), spec: { n: 1 }, labels: { a: 'b', gone: 'x' } });
     await all.clock.settle();
     const more = all.informer.getIndexer().getByKey('default/more');
     expect(JSON.parse(JSON.stringify(more))).toEqual({
@@ -399,7 +394,7 @@ test('a factory hands the limits to its informers', async () => {
   const factory = newSharedInformerFactory(server, limits);
   const informer = factory.informerFor(ConfigMaps);
   server.put('a', filled(9 * KB));
-  server.put('b', { spec: 'x'.repeat(20 * KB) });
+  server.put('b', { spec: { x: 'x'.repeat(20 * KB) } });
   factory.start();
   await factory.waitForCacheSync();
   expect(

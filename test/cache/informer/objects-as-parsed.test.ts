@@ -15,7 +15,7 @@ import {
 } from 'capstan/cache';
 import { expect, it, onTestFinished } from 'vitest';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { Documents } from '../decode/documents.ts';
+import { RandomDocuments } from '../decode/documents.ts';
 import { expectSameAsParsed } from '../decode/same-as-parsed.ts';
 import { asShown } from '../decode/shown-object.ts';
 import { RawServer } from '../reflector/raw-server.ts';
@@ -92,7 +92,7 @@ function withoutManagedFields(object: KubeObject): KubeObject {
 
 it('objects told and kept are as parsed, and stay so when they are replaced, deleted and the informer has ended', async () => {
   const random = new Random(seed);
-  const documents = new Documents(random);
+  const documents = new RandomDocuments(random);
   const names = ['n0', 'n1', 'n2', 'n3'];
   const listed = names.slice(0, 2).map((name) => documents.object(3, { name, version: '1' }));
   const server = new RawServer(bytesOf(documents.list(listed, '1')));
@@ -180,7 +180,7 @@ function labels(random: Random): string {
   return `{${members.join(random.pick([',', ' , ']))}}`;
 }
 
-function newText(part: (typeof PARTS)[number], documents: Documents): string | undefined {
+function newText(part: (typeof PARTS)[number], documents: RandomDocuments): string | undefined {
   const { random } = documents;
   if (random.chance(0.1)) return undefined;
   if (part === 'labels' || part === 'annotations') return labels(random);
@@ -193,7 +193,7 @@ function newText(part: (typeof PARTS)[number], documents: Documents): string | u
 }
 
 it('a change bit is on where a part has another value, and off where its text is the same; for labels and annotations it goes by value', async () => {
-  const documents = new Documents(new Random(seed));
+  const documents = new RandomDocuments(new Random(seed));
   const { random } = documents;
   let parts = Object.fromEntries(PARTS.map((part) => [part, newText(part, documents)])) as Parts;
   const texts = [textOf(parts, 1)];

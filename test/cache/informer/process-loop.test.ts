@@ -15,8 +15,9 @@ import {
 import { ProcessLoop } from '../../../bindings/cache/informer/process-loop.ts';
 import { RealFIFO } from '../../../bindings/cache/queue/fifo.ts';
 import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
-import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import { answer, Stream } from '../../helpers/cache/live-server.ts';
 import { configMapAt, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 function world(clock: Clock = systemClock) {
   const { store, frames } = new ByteStore({}, true);

@@ -15,15 +15,10 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import {
-  answer,
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import { heldHandler, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });

@@ -6,9 +6,10 @@
 import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { LiveServer } from '../../helpers/cache/live-server.ts';
 import { nameOrTombstone, setUp } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 

@@ -14,7 +14,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { ResyncSchedule } from '../../../bindings/cache/informer/resync.ts';
-import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
+import { answer, statusBody } from '../../helpers/cache/live-server.ts';
 import {
   heldHandler,
   nameOrTombstone,
@@ -23,6 +23,7 @@ import {
 } from '../../helpers/cache/recording-handlers.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import type { ConfigMap } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 

@@ -9,8 +9,8 @@ import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import type { HandlerOptions } from '../../../bindings/cache/informer/handler.ts';
 import { ProcessorListener } from '../../../bindings/cache/informer/listener.ts';
-import type { ConfigMap } from '../../helpers/cache/live-server.ts';
 import { heldHandler } from '../../helpers/cache/recording-handlers.ts';
+import type { ConfigMap } from '../../helpers/resources.ts';
 
 const object: ConfigMap = { metadata: { namespace: 'default', name: 'a' } };
 const initial = { type: 'add', object, isInInitialList: true, repeated: false } as const;

@@ -23,13 +23,9 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import {
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 let reported: string[] = [];
 let previous: ReturnType<typeof setErrorHandler>;

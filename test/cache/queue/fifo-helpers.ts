@@ -25,7 +25,7 @@ export function knowing(...items: readonly Item[]): KeyListerGetter<Item> {
 }
 
 /** `Added foo@1`, `Deleted bar@2 (tombstone)`, `ReplacedAll 7: foo@1 bar@2`. */
-export function show(delta: Delta<Item>): string {
+export function deltaText(delta: Delta<Item>): string {
   const one = ({ name, val }: Item): string => `${name}@${val}`;
   if (delta.type === 'ReplacedAll')
     return `ReplacedAll ${delta.resourceVersion}: ${delta.objects.map(one).join(' ')}`;
@@ -40,7 +40,7 @@ export function show(delta: Delta<Item>): string {
 export function popOne(queue: Queue<Item>): string | undefined {
   let popped: string | undefined;
   queue.tryPop((deltas, isInInitialList) => {
-    popped = deltas.map(show).join(', ') + (isInInitialList ? ' initial' : '');
+    popped = deltas.map(deltaText).join(', ') + (isInInitialList ? ' initial' : '');
   });
   return popped;
 }
@@ -55,7 +55,7 @@ export function popAll(queue: Queue<Item>): string[] {
 /** As {@link popAll}, in batches; `initial` is not shown. */
 export async function popBatches(queue: QueueWithBatch<Item>): Promise<string[][]> {
   const popped: string[][] = [];
-  const take = (deltas: Deltas<Item>): void => void popped.push(deltas.map(show));
+  const take = (deltas: Deltas<Item>): void => void popped.push(deltas.map(deltaText));
   while (queue.len() > 0) await queue.popBatch(take, take);
   return popped;
 }

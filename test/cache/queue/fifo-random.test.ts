@@ -12,7 +12,7 @@ import type { Delta, Deltas } from '../../../bindings/cache/queue/deltas.ts';
 import type { Queue } from '../../../bindings/cache/queue/queue.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
-import { codeOf, type Item, item, nameOf, show } from './fifo-helpers.ts';
+import { codeOf, deltaText, type Item, item, nameOf } from './fifo-helpers.ts';
 
 const keyOf = (of: Item | DeletedFinalStateUnknown<Item>): string =>
   of instanceof DeletedFinalStateUnknown ? of.key : of.name;
@@ -96,7 +96,7 @@ describe.each(kinds)('%s', (kind, make) => {
           if (delta.type === 'Added' || delta.type === 'Updated' || delta.type === 'Deleted') {
             const { object } = delta;
             if (!(object instanceof DeletedFinalStateUnknown)) {
-              given.push(show(delta));
+              given.push(deltaText(delta));
               expect(object.val).toBeGreaterThan(last.get(object.name) ?? 0);
               last.set(object.name, object.val);
             }

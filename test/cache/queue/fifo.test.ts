@@ -11,6 +11,7 @@ import type { KeyListerGetter, Queue } from '../../../bindings/cache/queue/queue
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
 import {
   codeOf,
+  deltaText,
   type Item,
   item,
   knowing,
@@ -18,7 +19,6 @@ import {
   popAll,
   popBatches,
   popOne,
-  show,
 } from './fifo-helpers.ts';
 
 const real = (options: RealFIFOOptions<Item> = {}): RealFIFO<Item> =>
@@ -94,7 +94,7 @@ describe('RealFIFO', () => {
     const popping = fifo.pop(() => new Promise<void>((resolve) => (finish = resolve)));
     expect([fifo.len(), fifo.hasSynced()]).toEqual([0, false]);
     finish();
-    expect((await popping).map(show)).toEqual(['ReplacedAll 5: a@1']);
+    expect((await popping).map(deltaText)).toEqual(['ReplacedAll 5: a@1']);
     expect(fifo.hasSynced()).toBe(true);
     expect(fifo.hasSyncedChecker().name).toBe('pods');
     await fifo.hasSyncedChecker().done;
@@ -177,7 +177,7 @@ describe('a queue of deltas', () => {
       const queue = make();
       const got: string[] = [];
       const pops = ['one', 'two', 'three'].map((who) =>
-        queue.pop((deltas) => void got.push(`${who} ${deltas.map(show)}`)),
+        queue.pop((deltas) => void got.push(`${who} ${deltas.map(deltaText)}`)),
       );
       queue.add(item('x', 1));
       queue.add(item('y', 2));
@@ -196,7 +196,7 @@ describe('a queue of deltas', () => {
     expect(queue.isClosed()).toBe(true);
     expect(await waiting).toBe('FIFO_CLOSED');
     queue.add(a);
-    expect((await queue.pop(() => undefined)).map(show)).toEqual(['Added a@1']);
+    expect((await queue.pop(() => undefined)).map(deltaText)).toEqual(['Added a@1']);
     expect(await codeOf(queue.pop(() => undefined))).toBe('FIFO_CLOSED');
     expect(queue.tryPop(() => undefined)).toBe(false);
   });
@@ -210,7 +210,7 @@ describe('a queue of deltas', () => {
     expect(await aborted).toBe('ABORTED');
     queue.add(a);
     expect(await codeOf(queue.pop(() => undefined, { signal: abort.signal }))).toBe('ABORTED');
-    expect((await other).map(show)).toEqual(['Added a@1']);
+    expect((await other).map(deltaText)).toEqual(['Added a@1']);
   });
 
   // A consumer gives one signal to every pop of its life: each listener that stayed would be kept

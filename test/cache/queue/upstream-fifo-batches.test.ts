@@ -4,7 +4,7 @@
  */
 import { RealFIFO } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { type Item, item, knowing, nameOf, popAll, popBatches, show } from './fifo-helpers.ts';
+import { deltaText, type Item, item, knowing, nameOf, popAll, popBatches } from './fifo-helpers.ts';
 
 const real = (...known: Item[]): RealFIFO<Item> =>
   new RealFIFO<Item>({ keyFunction: nameOf, atomicEvents: false, knownObjects: knowing(...known) });
@@ -56,10 +56,10 @@ describe('RealFIFO in batches', () => {
     const isInitial: boolean[] = [];
     const batches: string[][] = [];
     const take = (
-      deltas: readonly Parameters<typeof show>[0][],
+      deltas: readonly Parameters<typeof deltaText>[0][],
       isInInitialList: boolean,
     ): void => {
-      batches.push(deltas.map((each) => show(each).replace(/^(.).* foo(\d).*/, '$1$2')));
+      batches.push(deltas.map((each) => deltaText(each).replace(/^(.).* foo(\d).*/, '$1$2')));
       isInitial.push(isInInitialList);
     };
     while (queue.len() > 0) await queue.popBatch(take, take);

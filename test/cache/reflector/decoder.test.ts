@@ -6,7 +6,7 @@
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
-import { answer, type ConfigMap } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -17,6 +17,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import type { ConfigMap } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 /**

@@ -2,8 +2,9 @@ import { ListWatch, resourceOf, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { confirmAbsence, isUnserved } from '../../../bindings/cache/reflector/discovery.ts';
-import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import { Replies, status } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const json = (body: object) => () => answer(200, JSON.stringify(body));
 const page404 = () => answer(404, '404 page not found\n');

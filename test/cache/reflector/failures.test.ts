@@ -5,7 +5,7 @@
 import { Indexer, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, Stream } from '../../helpers/cache/live-server.ts';
+import { answer, Stream } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -17,6 +17,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
+import type { ConfigMap } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 const reported = collectErrorValues();

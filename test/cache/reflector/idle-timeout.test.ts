@@ -7,7 +7,8 @@ import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/ca
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../bindings/cache/rest/exchange.ts';
-import { answer, ConfigMaps, LiveServer, Stream } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, Stream } from '../../helpers/cache/live-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const MINUTE = 60_000;
 

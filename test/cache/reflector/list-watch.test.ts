@@ -2,7 +2,7 @@ import { ListWatch, type ListWatchOptions } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import type { PageReader } from '../../../bindings/cache/decode/decoder.ts';
-import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import { answer, Stream } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   listBody,
@@ -11,6 +11,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const caller = () => ({ clock: new FakeClock(), signal: new AbortController().signal });
 const query = { resourceVersion: '5', limit: 10, continue: '' };

@@ -10,7 +10,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, ConfigMaps, type FakeResponse } from '../../helpers/cache/live-server.ts';
+import { answer, type FakeResponse } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -22,6 +22,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 import { reflect as reflectAny } from './run-reflector.ts';
 
 const Custom = { ...ConfigMaps, group: 'example.com' };

@@ -2,13 +2,7 @@ import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { Backoff } from '../../../bindings/base/backoff.ts';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import {
-  answer,
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  statusBody,
-} from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, statusBody } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -19,6 +13,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 const added = (name: string): string => event('ADDED', configMapAt(name, '2'));

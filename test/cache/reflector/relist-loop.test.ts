@@ -13,7 +13,8 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { LiveServer } from '../../helpers/cache/live-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;

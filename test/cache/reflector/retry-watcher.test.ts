@@ -13,7 +13,7 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import { Stream } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   event,
@@ -21,6 +21,7 @@ import {
   type Reply,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const added = (version: string): string => event('ADDED', configMapAt(`v${version}`, version));
 const holding =

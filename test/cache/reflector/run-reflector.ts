@@ -14,7 +14,7 @@ import {
 } from 'capstan/cache';
 import { expect } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 export interface Reflecting {
   clock: FakeClock;

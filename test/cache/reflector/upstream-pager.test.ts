@@ -7,7 +7,7 @@ import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { eachPage, fetchPages, type ListQuery } from '../../../bindings/cache/reflector/pager.ts';
-import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   listBody,
@@ -16,6 +16,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 const expired = new StatusError(410, { kind: 'Status', code: 410, reason: 'Expired' }, 'list');
 

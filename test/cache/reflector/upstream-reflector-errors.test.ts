@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { RetryWithDeadline } from '../../../bindings/base/backoff.ts';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   event,
@@ -16,6 +16,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 const lists =

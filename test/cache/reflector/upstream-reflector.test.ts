@@ -7,7 +7,7 @@ import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -18,6 +18,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 const lists =

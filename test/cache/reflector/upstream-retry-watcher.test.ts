@@ -11,7 +11,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   event,
@@ -20,6 +20,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const added = (version: number): string =>
   event('ADDED', configMapAt(`v${version}`, String(version)));

@@ -15,13 +15,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
-import {
-  answer,
-  type ConfigMap,
-  ConfigMaps,
-  LiveServer,
-  Stream,
-} from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, Stream } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -33,6 +27,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 import { reflect as reflectAny } from './run-reflector.ts';
 
 const reflect: typeof reflectAny = (server, options) =>

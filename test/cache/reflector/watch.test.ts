@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events';
 import { ListWatch, listItems, RetryWatcher, type WatchEvent, watch } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMapAt,
@@ -12,6 +12,7 @@ import {
   stream,
 } from '../../helpers/cache/scripted-server.ts';
 import { collectErrorValues } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrorValues();
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { decoders } from '../../helpers/cache/decoders.ts';
-import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { answer } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   event,
@@ -19,6 +19,7 @@ import {
   status,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 let reported: [unknown, string][] = [];

@@ -8,8 +8,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fetchTransport, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
-import { ConfigMaps } from '../../helpers/cache/live-server.ts';
 import { configMapAt, event, listBody } from '../../helpers/cache/scripted-server.ts';
+import { ConfigMaps } from '../../helpers/resources.ts';
 
 test('an informer over fetch, in a runtime with iterator helpers', async () => {
   const generator = (async function* () {})();

@@ -8,9 +8,10 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { deepFreeze, freezeParsed } from '../../../bindings/base/freeze.ts';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import { MutationDetector } from '../../../bindings/cache/store/mutation-detector.ts';
-import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
+import { answer, statusBody } from '../../helpers/cache/live-server.ts';
 import { setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import type { ConfigMap } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 const messages = (): string[] => reported.map(({ error }) => (error as Error).message);

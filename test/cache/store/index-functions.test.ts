@@ -4,9 +4,9 @@
  */
 import { defineResource, InformerPrometheusProvider } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import { setUp } from '../../helpers/cache/recording-handlers.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 

@@ -2,34 +2,8 @@
  * An API server in a few lines, inside the process: one resource, lists and watches, and a hook for
  * answers that are wrong. Objects are ConfigMaps named by the test; versions count up.
  */
-import {
-  defineResource,
-  type KubeObject,
-  type Transport,
-  TransportError,
-  type TransportRequest,
-} from 'capstan/cache';
-
-export interface ConfigMap extends KubeObject {
-  metadata: {
-    namespace: string;
-    name: string;
-    resourceVersion?: string;
-    generation?: number;
-    labels?: Record<string, string>;
-  };
-  data?: Record<string, string>;
-  spec?: unknown;
-}
-
-export const ConfigMaps = defineResource<ConfigMap>()({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-  indexers: { byValue: 'data.v' },
-});
+import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
+import type { ConfigMap } from '../resources.ts';
 
 export interface FakeResponse {
   status: number;

@@ -10,7 +10,8 @@ import {
   type SharedIndexInformerOptions,
 } from 'capstan/cache';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+import { type ConfigMap, ConfigMaps } from '../resources.ts';
+import { LiveServer } from './live-server.ts';
 
 export const nameOrTombstone = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
   object instanceof DeletedFinalStateUnknown ? `(${object.key})` : object.metadata.name;

@@ -3,7 +3,8 @@
  * that plays them in turn.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
-import { type ConfigMap, type FakeResponse, Stream } from './live-server.ts';
+import type { ConfigMap } from '../resources.ts';
+import { type FakeResponse, Stream } from './live-server.ts';
 
 export function configMapAt(
   name: string,

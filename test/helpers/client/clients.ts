@@ -1,6 +1,5 @@
-/** Resources, objects, servers and clients of the client's tests; all of them end with the test. */
+/** Embedded servers and clients that end with their test. */
 import {
-  defineResource,
   type FactoryOptions,
   newSharedInformerFactory,
   type SharedInformerFactory,
@@ -10,81 +9,6 @@ import {
 import { type Client, type ClientOptions, newClient } from 'capstan/client';
 import { ApiServer, type ApiServerOptions } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
-
-export interface Metadata {
-  name?: string;
-  generateName?: string;
-  namespace?: string;
-  uid?: string;
-  resourceVersion?: string;
-  generation?: number;
-  labels?: Record<string, string>;
-  annotations?: Record<string, string>;
-  finalizers?: string[];
-  deletionTimestamp?: string;
-  managedFields?: { manager?: string; operation?: string; subresource?: string }[];
-}
-
-export interface ConfigMap {
-  apiVersion?: string;
-  kind?: string;
-  metadata: Metadata;
-  data?: Record<string, string>;
-}
-
-export interface Widget {
-  apiVersion?: string;
-  kind?: string;
-  metadata: Metadata;
-  spec?: { size?: number; color?: string; parts?: string[] };
-  status?: { ready?: boolean; size?: number };
-}
-
-export const ConfigMaps = defineResource<ConfigMap>()({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-  indexers: { byPage: 'data.page' },
-});
-
-export const Widgets = defineResource<Widget>()({
-  group: 'example.com',
-  version: 'v1',
-  kind: 'Widget',
-  plural: 'widgets',
-  namespaced: true,
-  indexers: { byColor: 'spec.color' },
-});
-
-export const Namespaces = defineResource<{
-  apiVersion?: string;
-  kind?: string;
-  metadata: Metadata;
-}>()({
-  group: '',
-  version: 'v1',
-  kind: 'Namespace',
-  plural: 'namespaces',
-  namespaced: false,
-});
-
-export const at = (name: string, namespace = 'default') => ({ namespace, name });
-
-export const configMap = (
-  name: string,
-  data?: Record<string, string>,
-  metadata: Metadata = {},
-): ConfigMap => ({
-  metadata: { namespace: 'default', name, ...metadata },
-  ...(data === undefined ? {} : { data }),
-});
-
-export const widget = (name: string, spec?: Widget['spec'], metadata: Metadata = {}): Widget => ({
-  metadata: { namespace: 'default', name, ...metadata },
-  ...(spec === undefined ? {} : { spec }),
-});
 
 export interface Setup {
   server: ApiServer;
