@@ -14,10 +14,10 @@ import {
   cleanups,
   following,
   getPath,
+  http2Transport,
   kindOf,
   openWatch,
   startServer,
-  transportTo,
   watchOrAnswer,
 } from './http2-transports.ts';
 
@@ -28,7 +28,7 @@ describe('a server that sends GOAWAY', () => {
       if (request.url === '/watch') streams.push(response);
       watchOrAnswer(request, response);
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const reader = await openWatch(transport);
     sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR);
     await expect
@@ -54,7 +54,7 @@ describe('a server that sends GOAWAY', () => {
       if (++seen === 2) stream.session?.goaway(constants.NGHTTP2_NO_ERROR, Number(stream.id) - 2);
       else response.end(`done ${request.url}`);
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     expect(await ask(transport)).toBe('done /');
     const post = await transport.request({ method: 'POST', path: '/lost', body: '{}' });
     expect(await bodyText(post.body)).toBe('done /lost');
@@ -63,7 +63,7 @@ describe('a server that sends GOAWAY', () => {
 
   test('on an idle connection costs a GET one more connection and no error', async () => {
     const { url, sessions } = await startServer(watchOrAnswer);
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     await ask(transport);
     sessions[0]?.destroy();
     expect(await ask(transport)).toBe('2.0 GET /');
@@ -76,7 +76,7 @@ describe('a server that sends GOAWAY', () => {
       if (request.url === '/cut' && cut-- > 0) sockets.at(-1)?.destroy();
       else response.end('answered');
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     await ask(transport);
     cut = 1;
     expect(await ask(transport, '/cut')).toBe('answered');
@@ -92,7 +92,7 @@ describe('a half-open connection', () => {
     const server = await startServer(watchOrAnswer);
     const proxy = await freezingProxy(server.url);
     cleanups.push(() => proxy.stop());
-    const transport = transportTo(`https://127.0.0.1:${proxy.port}`, { clock, ...options });
+    const transport = http2Transport(`https://127.0.0.1:${proxy.port}`, { clock, ...options });
     return { server, proxy, transport };
   }
 
@@ -235,7 +235,7 @@ describe('a half-open connection', () => {
   test('is not one whose answer a busy process has not read yet', async () => {
     const clock = new FakeClock();
     const { url, sessions } = await startServer(watchOrAnswer);
-    const transport = transportTo(url, { clock });
+    const transport = http2Transport(url, { clock });
     const running = following(await openWatch(transport));
     const late = new Promise<void>((resolve) => {
       sessions[0]?.once('ping', () => {
@@ -268,9 +268,12 @@ describe('a connection that is not established', () => {
     await once(silent, 'listening');
     cleanups.push(async () => silent.close());
     const clock = new FakeClock();
-    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, {
-      clock,
-    });
+    const transport = http2Transport(
+      `https://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+      {
+        clock,
+      },
+    );
     const requests = [kindOf(getPath(transport)), kindOf(getPath(transport))];
     await once(silent, 'connection');
     await clock.run(30_000);
@@ -282,7 +285,7 @@ describe('a connection that is not established', () => {
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
     cleanups.push(async () => silent.close());
-    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const transport = http2Transport(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     const controllers = [new AbortController(), new AbortController()];
     const requests = controllers.map(({ signal }) => kindOf(getPath(transport, '/', signal)));
     const [socket] = (await once(silent, 'connection')) as [Socket];
@@ -304,7 +307,7 @@ describe('closing the transport', () => {
       if (request.url === '/watch') response.write('first\n');
       else waiting.resolve();
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const reader = await openWatch(transport);
     const ends = [kindOf(reader.next()), kindOf(getPath(transport, '/silent'))];
     await waiting.promise;
@@ -320,7 +323,7 @@ describe('closing the transport', () => {
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
     cleanups.push(async () => silent.close());
-    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
+    const transport = http2Transport(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`);
     const request = kindOf(getPath(transport));
     await once(silent, 'connection');
     await transport.close?.();

@@ -26,7 +26,7 @@ export async function startServer(listener: Listener, tls: SecureServerOptions =
   return server;
 }
 
-export function transportTo(url: string, options: HttpTransportOptions = {}): Transport {
+export function http2Transport(url: string, options: HttpTransportOptions = {}): Transport {
   const transport = httpTransport(url, { ...options, tls: { ca: ca.cert, ...options.tls } });
   cleanups.push(() => transport.close?.());
   return transport;

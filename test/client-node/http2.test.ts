@@ -12,11 +12,11 @@ import {
   ca,
   cleanups,
   getPath,
+  http2Transport,
   identity,
   kindOf,
   openWatch,
   startServer,
-  transportTo,
   watchOrAnswer,
 } from './http2-transports.ts';
 
@@ -40,7 +40,7 @@ describe('a server that offers HTTP/2', () => {
         }),
       );
     });
-    const transport = transportTo(`${url}/prefix/`, {
+    const transport = http2Transport(`${url}/prefix/`, {
       headers: { Authorization: 'Bearer t', connection: 'close' },
     });
     const answer = await transport.request({
@@ -65,7 +65,7 @@ describe('a server that offers HTTP/2', () => {
 
   test('gets all watches and requests of a transport on one connection', async () => {
     const { url, sessions } = await startServer(watchOrAnswer);
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     await Promise.all(Array.from({ length: 30 }, () => openWatch(transport)));
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, i) => ask(transport, `/${i}`)),
@@ -78,7 +78,7 @@ describe('a server that offers HTTP/2', () => {
     const { url, sessions } = await startServer(watchOrAnswer, {
       settings: { maxConcurrentStreams: 3 },
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     await Promise.all(Array.from({ length: 7 }, () => openWatch(transport)));
     for (let i = 0; i < 5; i++) await ask(transport); // the ninth place is used again and again
     expect(sessions).toHaveLength(3);
@@ -89,7 +89,7 @@ describe('a server that offers HTTP/2', () => {
     const { url, sessions } = await startServer(watchOrAnswer, {
       settings: { maxConcurrentStreams: 2 },
     });
-    const transport = transportTo(url, { clock });
+    const transport = http2Transport(url, { clock });
     const controller = new AbortController();
     const peak = await Promise.all(
       Array.from({ length: 5 }, () => openWatch(transport, '/watch', controller.signal)),
@@ -118,7 +118,7 @@ describe('a server that offers HTTP/2', () => {
     const { url, sessions } = await startServer(watchOrAnswer, {
       settings: { maxConcurrentStreams: 0 },
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     for (let i = 0; i < 3; i++) expect(await kindOf(getPath(transport))).toBe('refused');
     expect(sessions).toHaveLength(3);
     for (const session of sessions) if (!session.destroyed) await once(session, 'close');
@@ -127,7 +127,7 @@ describe('a server that offers HTTP/2', () => {
   test('gives answers without a body for every status', async () => {
     let status = 200;
     const { url } = await startServer((_, response) => void response.writeHead(status).end());
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     for (status of [204, 304, 404, 410, 429, 500, 503]) {
       const answer = await getPath(transport);
       expect(answer.status).toBe(status);
@@ -137,7 +137,7 @@ describe('a server that offers HTTP/2', () => {
 
   test('is not sent what HTTP forbids; the place is given back', async () => {
     const { url } = await startServer(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const requests: TransportRequest[] = [
       { method: 'GET', path: '/a b' },
       { method: 'G T', path: '/' },
@@ -160,21 +160,21 @@ describe('HTTP/1.1 is used', () => {
     cleanups.push(stop);
     const sockets: Socket[] = [];
     server.on('connection', (socket: Socket) => sockets.push(socket));
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     for (let i = 0; i < 5; i++) expect(await ask(transport)).toBe('1.1');
     expect(sockets).toHaveLength(1);
   });
 
   test('if configured', async () => {
     const { url, sessions } = await startServer(watchOrAnswer, { allowHTTP1: true });
-    expect(await ask(transportTo(url, { http2: false }))).toBe('1.1 GET /');
+    expect(await ask(http2Transport(url, { http2: false }))).toBe('1.1 GET /');
     expect(sessions).toHaveLength(0);
-    expect(await ask(transportTo(url))).toBe('2.0 GET /');
+    expect(await ask(http2Transport(url))).toBe('2.0 GET /');
   });
 
   test('no longer with a server that restarts with HTTP/2', async () => {
     const old = await serve((request, response) => response.end(request.httpVersion), identity);
-    const transport = transportTo(old.url);
+    const transport = http2Transport(old.url);
     expect(await ask(transport)).toBe('1.1');
     const { port } = new URL(old.url);
     await old.stop();
@@ -207,14 +207,16 @@ describe('TLS', () => {
   test('is verified: another authority and another name are rejected', async () => {
     const { url, sessions } = await startServer(watchOrAnswer);
     const stranger = await authority();
-    expect(await kindOf(getPath(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
+    expect(await kindOf(getPath(http2Transport(url, { tls: { ca: stranger.cert } })))).toBe(
+      'refused',
+    );
     expect(
-      await kindOf(getPath(transportTo(url, { tls: { servername: 'elsewhere.example' } }))),
+      await kindOf(getPath(http2Transport(url, { tls: { servername: 'elsewhere.example' } }))),
     ).toBe('refused');
     expect(sessions).toHaveLength(0);
-    expect(await ask(transportTo(url, { tls: { servername: 'localhost' } }))).toBe('2.0 GET /');
+    expect(await ask(http2Transport(url, { tls: { servername: 'localhost' } }))).toBe('2.0 GET /');
     expect(
-      await ask(transportTo(url, { tls: { ca: stranger.cert, rejectUnauthorized: false } })),
+      await ask(http2Transport(url, { tls: { ca: stranger.cert, rejectUnauthorized: false } })),
     ).toBe('2.0 GET /');
   });
 
@@ -222,8 +224,8 @@ describe('TLS', () => {
     const { url } = await startServer((request, response) =>
       response.end(String((request.socket as Socket & { servername?: string | false }).servername)),
     );
-    expect(await ask(transportTo(url.replace('127.0.0.1', 'localhost')))).toBe('localhost');
-    expect(await ask(transportTo(url))).toBe('false'); // an address is not a name
+    expect(await ask(http2Transport(url.replace('127.0.0.1', 'localhost')))).toBe('localhost');
+    expect(await ask(http2Transport(url))).toBe('false'); // an address is not a name
   });
 
   test('is mutual with a client certificate, and without one the server refuses', async () => {
@@ -232,8 +234,8 @@ describe('TLS', () => {
       requestCert: true,
       rejectUnauthorized: true,
     });
-    expect(await ask(transportTo(url, { tls: alice }))).toBe('2.0 GET /');
-    expect(await kindOf(getPath(transportTo(url)))).toBe('refused');
+    expect(await ask(http2Transport(url, { tls: alice }))).toBe('2.0 GET /');
+    expect(await kindOf(getPath(http2Transport(url)))).toBe('refused');
   });
 });
 
@@ -244,7 +246,7 @@ describe('a stream', () => {
       requests++;
       request.stream.close(constants.NGHTTP2_REFUSED_STREAM);
     });
-    expect(await kindOf(getPath(transportTo(url)))).toBe('refused');
+    expect(await kindOf(getPath(http2Transport(url)))).toBe('refused');
     expect([requests, sessions.length]).toEqual([1, 1]);
   });
 
@@ -252,7 +254,7 @@ describe('a stream', () => {
     const { url } = await startServer((request) =>
       request.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
     );
-    expect(await kindOf(getPath(transportTo(url)))).toBe('reset');
+    expect(await kindOf(getPath(http2Transport(url)))).toBe('reset');
   });
 
   test.each([
@@ -276,7 +278,7 @@ describe('a stream', () => {
         await reset.promise;
         request.stream.close(code);
       });
-      const transport = transportTo(url);
+      const transport = http2Transport(url);
       const reader = await openWatch(transport);
       const late = await openWatch(transport);
       const rest = kindOf(reader.next());
@@ -294,7 +296,7 @@ describe('a stream', () => {
     'is reset when its connection is lost: %s',
     async (how) => {
       const { url, sockets } = await startServer(watchOrAnswer);
-      const transport = transportTo(url);
+      const transport = http2Transport(url);
       const readers = await Promise.all([openWatch(transport), openWatch(transport)]);
       const ends = readers.map((reader) => kindOf(reader.next()));
       expect(sockets).toHaveLength(1);
@@ -311,7 +313,7 @@ describe('a stream', () => {
       if (request.url === '/watch') response.write('first\n');
       else if (request.url === '/other') response.end('other');
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const running = await openWatch(transport);
     const controller = new AbortController();
     const unanswered = kindOf(getPath(transport, '/silent', controller.signal));
@@ -332,7 +334,7 @@ describe('a stream', () => {
 
   test('leaves no listener on a long-lived signal', async () => {
     const { url } = await startServer(watchOrAnswer);
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const { signal } = new AbortController();
     for (let i = 0; i < 20; i++) await bodyText((await getPath(transport, '/', signal)).body);
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
@@ -365,7 +367,7 @@ describe('a stream', () => {
         write();
       }
     });
-    const transport = transportTo(url);
+    const transport = http2Transport(url);
     const reader = await openWatch(transport);
     const lists = await Promise.all(
       Array.from({ length: 20 }, (_, i) => getPath(transport, `/list-${i}`)),

@@ -9,7 +9,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { describe, expect, test } from 'vitest';
 import { authority, certificate } from '../helpers/http-servers.ts';
-import { ask, ca, cleanups, identity, startServer, transportTo } from './http2-transports.ts';
+import { ask, ca, cleanups, http2Transport, identity, startServer } from './http2-transports.ts';
 
 const other = await certificate(await authority(), 'other');
 const encrypted = createPrivateKey(identity.key).export({
@@ -114,6 +114,6 @@ test.each([
   ['an address as servername', { servername: '127.0.0.1' }],
 ])('%s can be used', async (_what, tls) => {
   const { url } = await startServer((_, response) => response.end('here'));
-  expect(await ask(transportTo(url, { tls: tls as never }))).toBe('here');
+  expect(await ask(http2Transport(url, { tls: tls as never }))).toBe('here');
   expect(cleanups.length).toBeGreaterThan(0);
 });

@@ -9,7 +9,7 @@ import { answers } from './answers.ts';
 import { connections } from './connections.ts';
 import { content } from './content.ts';
 import { FAULTS, MEMORY_FAULTS } from './rows.ts';
-import { page } from './table.ts';
+import { faultPage } from './table.ts';
 
 const rows = [...FAULTS, ...MEMORY_FAULTS];
 const cases = [...connections, ...answers, ...content].map(({ name }) => name);
@@ -99,5 +99,5 @@ test('every test of a fault belongs to a row, and has a name of its own', () => 
 
 // `npx vitest run test/cache/faults -u` writes it.
 test('docs/watch-faults.md is the table', async () => {
-  await expect(page()).toMatchFileSnapshot(`${root}docs/watch-faults.md`);
+  await expect(faultPage()).toMatchFileSnapshot(`${root}docs/watch-faults.md`);
 });

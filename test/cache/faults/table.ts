@@ -31,7 +31,7 @@ const table = (rows: readonly Row[]): string =>
     ...rows.map((row) => `| ${cell(row.fault)} | ${cell(row.happens)} | ${testsOf(row)} |`),
   ].join('\n');
 
-export const page = (): string =>
+export const faultPage = (): string =>
   `${HEAD}
 ${table(FAULTS)}
 

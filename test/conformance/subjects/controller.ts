@@ -157,7 +157,7 @@ async function replay({ config, enqueues, outcomes, want }: Scenario): Promise<O
   };
 }
 
-export const controller: TraceSubject = {
+export const controllerSubject: TraceSubject = {
   observes: ['want'],
   begin: () => ({
     async step(step: TraceStep): Promise<Observed> {

@@ -3,7 +3,7 @@
  * not replayed.
  */
 import type { TraceSubject } from '../runner.ts';
-import { controller } from './controller.ts';
+import { controllerSubject } from './controller.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';
 import { deltafifo, realfifo } from './fifos.ts';
 import { handlers } from './handlers.ts';
@@ -18,7 +18,7 @@ import { workqueue } from './workqueue.ts';
 import { workqueueBlocking } from './workqueue-blocking.ts';
 
 export const traceSubjects: ReadonlyMap<string, TraceSubject> = new Map([
-  ['controller', controller],
+  ['controller', controllerSubject],
   ['delayingqueue', delayingqueue],
   ['deltafifo', deltafifo],
   ['handlers', handlers],
