@@ -72,7 +72,7 @@ const NAMES = namesOf<FakeClientOptions>()({
   server: 1,
 });
 
-/** A client with a server of its own. */
+/** A client with its own server. */
 export interface FakeClient extends Client {
   /** The server: for informers, faults, and objects that are added later. */
   readonly transport: FakeTransport;

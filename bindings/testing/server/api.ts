@@ -260,7 +260,7 @@ export class Api {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         selectorsOf(kind, query);
         const options = deleteOptions(await readOptions(kind, request), query);
-        // The real server lists in pages of its own, so that it reads exactly at the given
+        // The real server lists in its own pages, so that it reads exactly at the given
         // resourceVersion, with or without a limit.
         const { items, metadata } = await this.#freshness.answer(output, () =>
           listContents(this.registry, path, query, Number.POSITIVE_INFINITY),

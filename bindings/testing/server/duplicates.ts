@@ -67,7 +67,7 @@ class Scanner {
   readonly #text: string;
   readonly #onDuplicate: (path: string) => void;
   #at = 0;
-  /** Inside a type with an UnmarshalJSON of its own, which reports no duplicates. */
+  /** Inside a type with its own UnmarshalJSON, which reports no duplicates. */
   #isOpaque = false;
 
   constructor(text: string, onDuplicate: (path: string) => void) {

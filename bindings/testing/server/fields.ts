@@ -153,7 +153,7 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     }
     // Go reads null as a missing field.
     if (member === undefined || member === null) continue;
-    // registry/metadata.ts reads the members of metadata, with messages of its own.
+    // registry/metadata.ts reads the members of metadata, with its own messages.
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) reportUnknown(field, inner, at, walk);
     const read = whole
@@ -362,7 +362,7 @@ function byteOf(value: Json, fail: (goType: string) => Error): number {
 const OR_BOOL = /\.additional(Properties|Items)$/;
 
 /**
- * Reads a type with an UnmarshalJSON of its own, which reports no unknown fields: one of the
+ * Reads a type with its own UnmarshalJSON, which reports no unknown fields: one of the
  * struct, a list of it, or another value.
  */
 function readCustomDecoded(

@@ -169,7 +169,7 @@ export class ApiServer {
   }
 
   /**
-   * A transport to this server, with a connection pool of its own; over TLS it trusts the server.
+   * A transport to this server, with its own connection pool; over TLS it trusts the server.
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
@@ -209,7 +209,7 @@ export class ApiServer {
             `connect ECONNREFUSED 127.0.0.1:${this.#port} (injected)`,
           );
         if (closed || !this.#serving.faults.meets(target, 'reset')) return inner.request(request);
-        // On a connection of its own: on a reused one a reset looks as if the server had closed it,
+        // On its own connection: on a reused one a reset looks as if the server had closed it,
         // and a GET would be sent again.
         const other = connect();
         others.add(other);

@@ -259,7 +259,7 @@ export function invalidObject(subject: Subject, errors: readonly FieldError[]): 
   });
 }
 
-/** 422 for invalid options of a request, which are of a kind of their own. */
+/** 422 for invalid options of a request, which have their own kind. */
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): ApiError =>
   invalidObject({ group: 'meta.k8s.io', what: kind, name: '' }, errors);
 

@@ -63,7 +63,7 @@ export class Output {
   /**
    * Sends status and headers at once. Without a length the body is chunked.
    *
-   * @param compress each write is a gzip member of its own, if the client accepts gzip
+   * @param compress each write is its own gzip member, if the client accepts gzip
    */
   begin(code: number, headers: Headers, compress = false): void {
     this.#compressed = compress && this.#acceptsGzip;

@@ -525,7 +525,7 @@ function paramKind(object: JsonObject): string {
     : `${textField(kind, 'apiVersion')}/${textField(kind, 'kind')}`;
 }
 
-/** Kinds without a printer of their own, such as limitranges and roles. */
+/** Kinds without their own printer, such as limitranges and roles. */
 const PLAIN: Printer = {
   columns: [column('Name'), { ...column('Created At'), type: 'date' }],
   cells: (object) => [
