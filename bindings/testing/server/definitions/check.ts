@@ -7,6 +7,7 @@
 import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import { validateApproval, validateStoredVersions } from '../registry/definitions.ts';
 import { label1035, subdomain } from '../registry/names.ts';
+import { selectableErrors } from '../schema/field-path.ts';
 import type { Schema } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired } from '../status.ts';
 import { conversionErrors } from './conversion.ts';
@@ -18,7 +19,6 @@ import {
   schemasOf,
 } from './leniency.ts';
 import { schemaErrors } from './schema-check.ts';
-import { selectableErrors } from './selectable.ts';
 
 /** Members of versions that are in the internal spec if all versions have the same. */
 const COMMON = ['subresources', 'schema', 'additionalPrinterColumns', 'selectableFields'] as const;

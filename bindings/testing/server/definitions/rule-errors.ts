@@ -5,9 +5,9 @@
  */
 import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { compileRules } from '../rules/compile.ts';
+import { fieldPath } from '../schema/field-path.ts';
 import { additional, type Schema, schemaAt, validationRules } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired } from '../status.ts';
-import { fieldPath } from './selectable.ts';
 
 const REASONS = [
   'FieldValueDuplicate',

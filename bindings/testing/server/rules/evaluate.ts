@@ -2,8 +2,9 @@
  * Validates a custom object by the rules in CEL of its definition. apiextensions-apiserver:
  * pkg/apiserver/schema/cel/validation.go. The cost of rules is not limited.
  */
-import { fieldPath } from '../definitions/selectable.ts';
+
 import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt } from '../json.ts';
+import { fieldPath } from '../schema/field-path.ts';
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { mapKeyOf, mapKeys } from '../schema/validate.ts';
 import { type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';

@@ -3,8 +3,8 @@
  * pkg/apiserver/schema/cel/validation.go (ValidFieldPath).
  */
 import { isObject, type JsonObject, stringAt } from '../json.ts';
-import { additional, isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
 import { type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
+import { additional, isEmbedded, type Schema, schemaAt } from './structural.ts';
 
 const MOST_FIELDS = 8;
 
