@@ -30,7 +30,7 @@ export interface View {
   readonly watchable: boolean;
 }
 
-/** The metadata of a bookmark. That of a DaemonSet includes its unset template's. */
+/** The metadata of a bookmark. A DaemonSet has an annotation with the generation of its template. */
 export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject): JsonObject {
   if (!builtIn || plural !== 'daemonsets') return metadata;
   const never = { 'deprecated.daemonset.template.generation': '0' };

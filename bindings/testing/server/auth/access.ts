@@ -23,7 +23,7 @@ import { impersonationOf, type ServerUser, Users } from './users.ts';
 export type Authorization = 'AlwaysAllow' | 'RBAC';
 
 export interface AccessOptions {
-  /** By token. */
+  /** Users by their bearer tokens. */
   users: Readonly<Record<string, ServerUser>> | undefined;
   authorization: Authorization;
   wallTime: () => number;

@@ -73,7 +73,10 @@ function refusalOf(check: () => void): ApiError | undefined {
   }
 }
 
-/** The mode for nodes and service accounts considers only their names. */
+/**
+ * The mode of constrained impersonation. A node or a service account has one only if the request
+ * names no uid, groups or extra; undefined: only the verb `impersonate` is checked.
+ */
 function modeFor({ name, uid, groups = [], extra }: ServerUser): string | undefined {
   const mode = name.startsWith(NODE)
     ? 'arbitrary-node'

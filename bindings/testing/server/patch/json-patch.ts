@@ -97,8 +97,9 @@ function applyOperation(target: Json, operation: JsonObject): Json {
 }
 
 /**
- * Whether Go would escape a string of the value, which evanphx/json-patch then compares with other
- * bytes. Names are compared unescaped. It would not do so for values that the same patch has added.
+ * Whether Go escapes a string of the value when it writes the object: evanphx/json-patch compares
+ * bytes, so that a `test` with an unescaped string fails. Names of members are compared unescaped.
+ * Not modelled: strings that the same patch has added are not escaped.
  */
 function isEscaped(value: Json): boolean {
   if (typeof value === 'string') return /[<>&\u2028\u2029]/.test(value);
