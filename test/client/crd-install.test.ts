@@ -7,22 +7,14 @@ import {
   CRDError,
   type CustomResourceDefinition,
   crdResource,
-  defineCustomResource,
   installCRDs,
   newClient,
   uninstallCRDs,
 } from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import * as z from 'zod';
+import { crd, resource } from './website.ts';
 
-const { crd, resource } = defineCustomResource({
-  group: 'example.com',
-  version: 'v1',
-  kind: 'Website',
-  scope: 'Namespaced',
-  spec: z.object({ host: z.string() }),
-});
 const NAME = 'websites.example.com';
 
 type Conditions = NonNullable<NonNullable<CustomResourceDefinition['status']>['conditions']>;

@@ -4,29 +4,14 @@
  * waited two minutes for a cache that could not sync, blocking all other keys.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
-import {
-  createOrUpdate,
-  defineCustomResource,
-  installCRDs,
-  isNotFound,
-  newClient,
-  uninstallCRDs,
-} from 'capstan/client';
+import { createOrUpdate, installCRDs, isNotFound, newClient, uninstallCRDs } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import * as z from 'zod';
 import { answer } from '../helpers/cache/live-server.ts';
 import { cached, lines, live } from '../helpers/client/clients.ts';
 import { at, ConfigMaps, configMap } from '../helpers/resources.ts';
+import { crd, resource } from './website.ts';
 
-const { crd, resource } = defineCustomResource({
-  group: 'example.com',
-  version: 'v1',
-  kind: 'Website',
-  scope: 'Namespaced',
-  spec: z.object({ host: z.string() }),
-  indexers: { byHost: 'spec.host' },
-});
 const website = { metadata: at('a'), spec: { host: 'a' } };
 
 /**

@@ -1,7 +1,7 @@
 /**
- * How the cost of a piece of work grows with its size: it is done once 64 times as large, and 64
- * times as it is. What is linear takes about as long either way, what is quadratic 64 times as
- * long. Hence `expect(await growth(…)).toBeLessThan(STEEP)`.
+ * Measures how the cost of work grows with its size: the ratio of one run of 64 times the size to 64
+ * runs of the size. It is about 1 for linear work and 64 for quadratic work:
+ * `expect(await growth(…)).toBeLessThan(STEEP)`.
  */
 export const STEEP = 7;
 

@@ -1,4 +1,4 @@
-/** What the compiler says of a program, for tests of what does not compile. */
+/** The compiler's errors for a program, for tests that it must not compile. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { root } from './repository.ts';

@@ -1,7 +1,4 @@
-/**
- * A store of bytes with its decoder, as an informer has them, for tests that look closely at what
- * becomes of objects in it.
- */
+/** A store of bytes with its decoder, as an informer has them. */
 import type { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import type { Frame, FrameReader } from '../../../bindings/cache/decode/decoder.ts';
 import type { IndexSpec } from '../../../bindings/cache/rest/resource.ts';

@@ -1,4 +1,4 @@
-/** The decoders there are, for tests that hold for every one of them. */
+/** Every decoder, for tests that each of them must pass. */
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * An API server in a few lines, inside the process: one resource, lists and watches, and a hook for
- * answers that are wrong. Objects are ConfigMaps named by the test; versions count up.
+ * A small API server inside the process: lists and watches of one resource, and a hook that replaces
+ * responses. The objects are ConfigMaps; their resourceVersions count up.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { ConfigMap } from '../resources.ts';

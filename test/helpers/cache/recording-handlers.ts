@@ -1,7 +1,4 @@
-/**
- * What the tests of informers share: an informer on a server in the process, and handlers that
- * write down what they are told.
- */
+/** An informer on a server inside the process, and handlers that record their calls. */
 import {
   DeletedFinalStateUnknown,
   ListWatch,

@@ -1,7 +1,4 @@
-/**
- * Answers of a server, written out by a test: frames, streams that end as it says, and a transport
- * that plays them in turn.
- */
+/** Lists, watch events and streams that a test writes, and a transport that returns them in turn. */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { ConfigMap } from '../resources.ts';
 import { type FakeResponse, Stream } from './live-server.ts';

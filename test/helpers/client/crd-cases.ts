@@ -1,7 +1,7 @@
 /**
- * One wide schema in Zod and values for it, each with what has to become of it: judged by the
- * schema in the program (crd.test.ts) and by a real API server through the CustomResourceDefinition
- * that is made of it (test/e2e/helpers.test.ts).
+ * A Zod schema with every supported construct, and values with the expected outcome. The schema
+ * (test/client/crd.test.ts) and a real API server with its CustomResourceDefinition
+ * (test/e2e/helpers.test.ts) must agree on each.
  */
 import {
   defineCustomResource,

@@ -1,7 +1,6 @@
 /**
- * Random schemas in Zod of what a CustomResourceDefinition can say, and random values for them:
- * many that match, many that nearly do. What TypeScript and a server make of each has to be the
- * same.
+ * Random Zod schemas that a CustomResourceDefinition can express, and random values that match or
+ * nearly match. The schema and a server must agree on each value.
  */
 import { type Client, defineCustomResource, installCRDs } from 'capstan/client';
 import * as z from 'zod';

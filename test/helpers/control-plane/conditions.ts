@@ -1,7 +1,6 @@
 /**
- * Waiting for things that happen outside this process. There is no event to await for "the port
- * answers" or "the cache has caught up with etcd", so a condition is asked again and again; every
- * wait has an end and says what it waited for.
+ * Waits for changes outside this process. No event says that a port answers or that a cache has
+ * caught up with etcd, so a condition is polled; each wait has a limit and an error that names it.
  */
 
 const POLL_MS = 50;

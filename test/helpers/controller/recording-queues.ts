@@ -1,7 +1,4 @@
-/**
- * Helpers of the tests of sources, handlers and predicates: queues that record their calls, and
- * events about small objects.
- */
+/** Queues that record their calls and small objects, for sources, handlers and predicates. */
 import type { Change } from 'capstan/cache';
 import type {
   Cause,

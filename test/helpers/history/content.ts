@@ -1,7 +1,4 @@
-/**
- * What identifies an object beside its key and version: equal for the same state however it came,
- * by list, watch or log.
- */
+/** The content of an object as text: equal for the same state from a list, a watch or the log. */
 import type { KubeObject } from 'capstan/cache';
 import type { State, Write } from './history.ts';
 import { Truth } from './truth.ts';

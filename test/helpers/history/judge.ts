@@ -1,7 +1,4 @@
-/**
- * Judges a history by every rule there is. An empty answer: nothing was lost, nothing was made up,
- * nothing came out of turn.
- */
+/** Judges a history by all rules, and returns the violations. */
 
 import { judgeHandlers } from './handler-rules.ts';
 import type { History, Violation } from './history.ts';

@@ -1,7 +1,4 @@
-/**
- * The server's own log of writes, as something to ask. Its versions only grow; that is checked, for
- * all else rests on it.
- */
+/** The server's log of writes, whose versions must increase, with queries for the rules. */
 import type { State, Write } from './history.ts';
 
 export class Truth {

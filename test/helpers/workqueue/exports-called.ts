@@ -1,4 +1,4 @@
-/** The names of the exports of the core that `run` calls. In any runtime: it needs no module. */
+/** The names of the core's exports that `run` calls; it runs on every runtime. */
 export function exportsCalled<X extends object>(
   core: { exports: X },
   run: () => void,

@@ -1,4 +1,4 @@
-/** Keys that have merged, split or changed in some table somewhere. */
+/** Keys that a wrong table merges, splits or changes. */
 import type { Request } from 'capstan/workqueue';
 
 const forty = 'k'.repeat(40);

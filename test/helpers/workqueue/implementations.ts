@@ -1,6 +1,6 @@
 /**
- * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two
- * tables (hashed by the core, or interned in JS); both must pass every case.
+ * The two implementations that each suite runs over. Queues and limiters keep their keys in one of
+ * two tables, hashed by the core or interned in JS; both must pass every case.
  */
 import {
   DelayingQueue,

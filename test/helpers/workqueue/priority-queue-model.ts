@@ -1,7 +1,6 @@
 /**
- * The contract of the priority queue in plain TypeScript, obviously right rather than fast:
- * controller-runtime's rules as its source states them, and ours for aging, delay modes and
- * draining. The model of the randomised tests. Keys are strings.
+ * The model of the priority queue for randomised tests, in plain TypeScript: controller-runtime's
+ * rules as its source states them, and ours for aging, delay modes and draining. Keys are strings.
  */
 import type { ModelLimiter } from './queue-model.ts';
 

@@ -1,4 +1,4 @@
-/** A MetricsProvider as a user writes one: it keeps what it was told. */
+/** A MetricsProvider as a user writes one: it records each call. */
 import type { MetricsProvider } from 'capstan/workqueue';
 
 export class RecordingProvider implements MetricsProvider {

@@ -1,7 +1,4 @@
-/**
- * An order of the user's for tests: the newest first. It holds what was pushed and not popped
- * since.
- */
+/** A QueueOrder as a user writes one: last in, first out. */
 import type { QueueOrder } from 'capstan/workqueue';
 
 export class Stack implements QueueOrder<string> {
