@@ -30,7 +30,7 @@ export interface View {
   readonly watchable: boolean;
 }
 
-/** The metadata of a bookmark. A DaemonSet has an annotation with the generation of its template. */
+/** The metadata of a bookmark. A DaemonSet has an annotation with its template generation. */
 export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject): JsonObject {
   if (!builtIn || plural !== 'daemonsets') return metadata;
   const never = { 'deprecated.daemonset.template.generation': '0' };

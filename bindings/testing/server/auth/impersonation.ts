@@ -38,7 +38,7 @@ export function requireImpersonation(
     const isMaster = requested.groups?.includes(MASTERS) ?? false;
     for (const each of partsOf(requested, `impersonate:${mode}`, GROUP)) {
       if (isMaster && each.resource === 'groups')
-        throw forbidden(sender, { ...each, name: MASTERS }, 'it is not allowed to anybody');
+        throw forbidden(sender, { ...each, name: MASTERS }, 'no user may impersonate it');
       require(each);
     }
   };
