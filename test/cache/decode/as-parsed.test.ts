@@ -1,7 +1,7 @@
 /**
- * What a decoder gives behaves as what JSON.parse gives for the same bytes, wherever the network
- * cut them; what JSON.parse rejects is a DECODE error and never an object. Random documents; the
- * seed is printed.
+ * Decoded objects equal those of JSON.parse for the same bytes, wherever the network split them;
+ * bytes that JSON.parse rejects are a DECODE error and never an object. Random documents; the seed
+ * is printed.
  */
 
 import { CapstanError } from 'capstan/workqueue';
@@ -18,10 +18,7 @@ const seed = testSeed();
 console.log(`as parsed: CAPSTAN_SEED=${seed}`);
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-/**
- * As a reader of bytes does it that knows nothing of splits: invalid UTF-8 becomes U+FFFD, a byte
- * order mark stays.
- */
+/** Decodes the bytes as a whole: invalid UTF-8 becomes U+FFFD, a byte order mark stays. */
 const textOf = (bytes: Uint8Array): string =>
   new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 const isUtf8 = (bytes: Uint8Array): boolean => {
@@ -32,7 +29,7 @@ const isUtf8 = (bytes: Uint8Array): boolean => {
   }
 };
 
-/** The first object that comes out, `undefined` if more bytes are awaited, or the error's code. */
+/** The first decoded object, `undefined` if more bytes are needed, or the code of the error. */
 type Outcome = { object: KubeObject } | { error: string } | undefined;
 
 function readFrame(decoder: Decoder<KubeObject>, parts: readonly Uint8Array[]): Outcome {
@@ -84,7 +81,7 @@ function cutAnywhere(bytes: Uint8Array, random: Random): Uint8Array[] {
   return [...cuts, bytes.length].map((to, i) => bytes.subarray(i === 0 ? 0 : cuts[i - 1], to));
 }
 
-/** A failure says which bytes it was. */
+/** The message of a failed assertion has the bytes. */
 function about(bytes: Uint8Array, judge: () => void): void {
   try {
     judge();
@@ -161,7 +158,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     }
   });
 
-  it('comes one after the other, whatever space stands between them', () => {
+  it('is decoded one after the other, whatever white space is between them', () => {
     const some = documents();
     for (let i = 0; i < 60; i++) {
       const texts = Array.from({ length: 1 + some.random.int(6) }, () =>
@@ -230,7 +227,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     }
   });
 
-  it('has the member that stands last where a name comes twice, however its name is written', () => {
+  it('has the last of two members with one name, however the name is escaped', () => {
     for (const [text, expected] of [
       ['{"metadata":{"name":"a"},"x":1,"x":2}', { metadata: { name: 'a' }, x: 2 }],
       ['{"x":1,"metadata":{"name":"a"},"\\u0078":2}', { x: 2, metadata: { name: 'a' } }],
@@ -246,7 +243,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     }
   });
 
-  it('tells the version that its own metadata has', () => {
+  it('has the resourceVersion of its own metadata', () => {
     for (const text of [
       '{"metadata":{"name":"a","resourceVersion":"1","resourceVersi\\u006fn":"2\\u0030"}}',
     ]) {
@@ -258,8 +255,8 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
   });
 });
 
-describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make }) => {
-  it('give no object in a watch: an error, or nothing while more might come', () => {
+describe.each(decoders)('bytes that are not JSON, in the decoder $name', ({ make }) => {
+  it('give no object in a watch: an error, or nothing while more bytes could complete it', () => {
     const some = new RandomDocuments(new Random(seed));
     const seen = { object: 0, error: 0, nothing: 0 };
     for (let i = 0; i < 1000; i++) {
@@ -267,8 +264,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       about(bytes, () => {
         const outcome = readFrame(make(), cutAnywhere(bytes, some.random));
         const whole = readFrame(make(), [bytes]);
-        // A string that is never closed may be noticed now or when more comes; an object must not
-        // depend on it.
+        // An unterminated string may be detected now or with more bytes; the test accepts both.
         const objects = [outcome, whole].map((one) =>
           one !== undefined && 'object' in one ? shown(one) : 'none',
         );
@@ -286,7 +282,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
   });
 
-  it('give no page: it is an error exactly where JSON.parse has one, or where it is no list of named objects', () => {
+  it('give no page: an error exactly if JSON.parse fails or the value is not a list of named objects', () => {
     const some = new RandomDocuments(new Random(seed));
     for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(
@@ -306,7 +302,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
     }
   });
 
-  it('give no page when its items come twice, or that of the last', () => {
+  it('with two members items give an error, or the page of the last one', () => {
     const [first, last] = ['{"metadata":{"name":"a"}}', '{"metadata":{"name":"b"}}'];
     for (const before of ['1', '[]', `[${first}]`]) {
       const bytes = bytesOf(
@@ -320,7 +316,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
     }
   });
 
-  it('are refused when a byte order mark stands first', () => {
+  it('are refused with a byte order mark', () => {
     const event = bytesOf('\ufeff{"type":"ADDED","object":{"metadata":{"name":"a"}}}');
     for (let at = 0; at <= event.length; at++)
       expect(readFrame(make(), cutAt(event, at))).toEqual({ error: 'DECODE' });
@@ -329,7 +325,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       expect(readPage(make(), cutAt(list, at))).toEqual({ error: 'DECODE' });
   });
 
-  it('are refused or read as U+FFFD when they are no UTF-8, the same at every split', () => {
+  it('that are not UTF-8 are refused or read as U+FFFD, the same at every split', () => {
     const bad = [
       [0xff],
       [0xc3],

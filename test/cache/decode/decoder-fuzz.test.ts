@@ -9,12 +9,11 @@ const INPUTS = 10_000;
 describe.each(subjects.map((subject) => [subject.name, subject] as const))(
   'of the decoder by %s',
   (_, subject) => {
-    test('every frame before the first bad byte comes out, and the bad one is an error', () => {
+    test('every frame before the first bad byte is decoded, and the bad one is an error', () => {
       const seed = testSeed();
       console.log(`decoder fuzz, ${subject.name}: CAPSTAN_SEED=${seed}`);
       const report = fuzz(subject, { seed, inputs: INPUTS });
-      // The inputs are worth something: most streams have whole frames, and a good part of all is
-      // damaged.
+      // Checks the generator: most streams have complete frames, and many are damaged.
       expect(report.frames).toBeGreaterThan(INPUTS / 2);
       expect(report.pages).toBeGreaterThan(INPUTS / 20);
       expect(report.errors).toBeGreaterThan(INPUTS / 10);
@@ -23,8 +22,8 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
     const event = (object: string): Uint8Array =>
       new TextEncoder().encode(`{"type":"MODIFIED","object":${object}}\n`);
 
-    // Found by this fuzz: such an event was given the object of the one before it, or trapped where
-    // that had been taken away.
+    // Found by this fuzz: such an event got the object of the event before it, or trapped if that
+    // had been freed.
     test.each(['["x"]', '1', 'null', '"a"'])(
       'an event whose object is %s is an error, whatever came before it',
       (object) => {
@@ -37,9 +36,9 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
       },
     );
 
-    // Found by this fuzz: the items of a list that began with the usual name were not looked at, so
-    // that another name behind them was refused here and believed by JSON.parse.
-    test('a list that names itself once more behind its items is believed by what they say', () => {
+    // Found by this fuzz: the kind of the items was not read if the list began with the usual kind,
+    // so that another kind after the items was refused here and accepted by the JSON decoder.
+    test('a list whose kind comes again after its items is accepted by the kind of the items', () => {
       const reader = subject.decoder().page();
       const item = '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"}}';
       const head = '"kind":"ThingList","apiVersion":"v1","metadata":{"resourceVersion":"1"}';
@@ -48,9 +47,8 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
       reader.close();
     });
 
-    // Found by this fuzz: one of the two was cut out of the bytes, and the other was there to be
-    // read.
-    test('managedFields that come twice are left out as those that come once', () => {
+    // Found by this fuzz: only one of the two was removed from the bytes.
+    test('repeated managedFields are dropped like single ones', () => {
       const reader = subject.decoder().frames();
       reader.push(
         event('{"metadata":{"name":"a","managedFields":[1],"labels":{},"managedFields":[2]}}'),

@@ -32,7 +32,7 @@ const event = (type: string, object: unknown): string => `${JSON.stringify({ typ
 const named = (more: object = {}) => ({ metadata: { name: 'ä', resourceVersion: '7' }, ...more });
 
 describe('frames of the JSON decoder', () => {
-  test('carry the object and its version, however the bytes are cut', () => {
+  test('have the object and its version, however the bytes are split', () => {
     const text = event('ADDED', named()) + event('MODIFIED', named()) + event('DELETED', named());
     const want = ['ADDED', 'MODIFIED', 'DELETED'].map((type) => ({
       type,
@@ -42,7 +42,7 @@ describe('frames of the JSON decoder', () => {
     for (let cut = 0; cut <= bytes(text).length; cut++) expect(framesOf(text, cut)).toEqual(want);
   });
 
-  test('know a bookmark, and the one that ends the initial events by the value "true" alone', () => {
+  test('of a bookmark end the initial events only with the annotation value "true"', () => {
     const bookmark = (annotations?: object) =>
       event('BOOKMARK', { metadata: { resourceVersion: '9', annotations } });
     const end = (value: unknown) => bookmark({ 'k8s.io/initial-events-end': value });
@@ -55,7 +55,7 @@ describe('frames of the JSON decoder', () => {
     );
   });
 
-  test('give an object of another kind as foreign, and trust one that names no kind', () => {
+  test('of an object of another kind are foreign; an object without a kind is accepted', () => {
     expect(framesOf(event('ADDED', named({ apiVersion: 'v1', kind: 'Secret' })))).toEqual([
       { type: 'foreign', apiVersion: 'v1', kind: 'Secret' },
     ]);
@@ -67,7 +67,7 @@ describe('frames of the JSON decoder', () => {
     ]);
   });
 
-  test('give the Status of an ERROR event', () => {
+  test('of an ERROR event have its Status', () => {
     const status = { kind: 'Status', code: 410 };
     expect(framesOf(event('ERROR', status))).toEqual([{ type: 'ERROR', status }]);
   });
@@ -88,7 +88,7 @@ describe('frames of the JSON decoder', () => {
 });
 
 describe('pages of the JSON decoder', () => {
-  test('carry items, version and continue token, however the bytes are cut', () => {
+  test('have items, version and continue token, however the bytes are split', () => {
     const text = JSON.stringify({
       metadata: { resourceVersion: '3', continue: 'é' },
       items: [named()],
@@ -99,7 +99,7 @@ describe('pages of the JSON decoder', () => {
     }
   });
 
-  test('take null for no items, as Go writes an empty slice', () => {
+  test('accept null as empty items, as Go writes an empty slice', () => {
     const page = { items: [], resourceVersion: '', continue: '' };
     expect(pageOf('{"kind":"ConfigMapList","items":null}')).toEqual(page);
   });

@@ -1,8 +1,7 @@
 /**
- * Random JSON texts of objects as an API server might send them, and as it would not: every escape
- * and every form of a number, members twice and in unusual order, names that mean something to
- * JavaScript, deep nesting, bytes that are no UTF-8. Texts and not values, because what is tested
- * is the way from one to the other.
+ * Random JSON texts of objects, usual and unusual ones: all escapes and forms of numbers, repeated
+ * members, any order, names that are special in JavaScript, deep nesting, bytes that are not UTF-8.
+ * Texts rather than values, because the tests are about decoding.
  */
 import type { Random } from '../../helpers/random.ts';
 
@@ -88,10 +87,7 @@ const NAMES = [
     '9007199254740993',
   ],
 ];
-/**
- * Names that leave an object what a plain list of its members is, if each comes once; odd ones
- * among them all the same.
- */
+/** Ordinary and unusual names, but none that JavaScript orders or treats in a special way. */
 const PLAIN_NAMES = [
   ...[
     '',
@@ -161,15 +157,14 @@ export class RandomDocuments {
     for (let i = 0; i < members; i++) own.push(this.#member(this.#name(), this.value(depth)));
     for (const part of ['spec', 'status', 'data']) {
       if (!this.random.chance(0.3)) continue;
-      // Where a test tries every split of a document it asks for a small one.
+      // Small, for tests that try every split of a document.
       const isLarge = members > 3 && depth > 3 && this.random.chance(0.3);
       own.push(
         this.#member(part, isLarge ? this.large(200 + this.random.int(600)) : this.value(depth)),
       );
     }
     this.#shuffle(own);
-    // Of members with one name the last counts, so that what must be right has to stand behind what
-    // is not.
+    // Of members with one name the last counts, so the required ones come last.
     if (this.random.chance(0.2)) own.unshift(this.#member('metadata', this.value(2)));
     if (this.random.chance(0.1))
       own.unshift(this.#member('kind', '"Secret"'), this.#member('kind', '"ConfigMap"'));
@@ -177,11 +172,11 @@ export class RandomDocuments {
   }
 
   /**
-   * The text of an object of at least so many bytes, as a cache reads them in parts: strings and
-   * numbers of every form, brackets and quotes and runs of backslashes in strings, white space
+   * The text of an object of at least so many bytes, large enough to be decoded in parts: strings
+   * and numbers of every form, brackets and quotes and runs of backslashes in strings, white space
    * between any two tokens.
    *
-   * @param odd any names at all, also twice, with escapes, or `__proto__`
+   * @param odd allow any names, also repeated, escaped, or `__proto__`
    */
   large(
     least: number,
@@ -303,7 +298,7 @@ export class RandomDocuments {
     return `${open.join('')}1${close.join('')}`;
   }
 
-  /** One byte changed, added or taken away: mostly no JSON any more, sometimes no UTF-8. */
+  /** Changes, adds or removes one byte; the result is mostly not JSON, sometimes not UTF-8. */
   mutated(bytes: Uint8Array): Uint8Array {
     const at = this.random.int(bytes.length);
     const byte = this.random.chance(0.5)

@@ -65,7 +65,7 @@ function listed(decoder: Decoder<KubeObject>, list: string): KubeObject[] {
   return items;
 }
 
-/** By the words of the documentation: deletes it from what JSON.parse gives. */
+/** The reference: deletes the member from the result of JSON.parse. */
 function without(value: unknown, names: readonly string[]): void {
   if (Array.isArray(value)) for (const element of value) without(element, names);
   else if (
@@ -119,7 +119,7 @@ function somePath(random: Random): readonly string[] {
 }
 
 describe.each(decoders)('members that are dropped by the decoder $name', ({ make }) => {
-  test('are absent, and all else is as parsed', () => {
+  test('are absent, and all other members are as parsed', () => {
     const random = new Random(seed);
     const documents = new RandomDocuments(random);
     let dropped = 0;
@@ -190,7 +190,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
     expect(JSON.stringify(framed(make({ drop }), event(text)))).toBe(shownText(left));
   });
 
-  test('are absent in objects that nest deeper than the core follows', () => {
+  test('are absent in objects that nest deeper than the core supports', () => {
     const open = '['.repeat(200);
     const close = ']'.repeat(200);
     const text = `{"metadata":{"name":"n"},"a":${open}{"b":1,"c":2}${close}}`;
@@ -198,7 +198,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
     expect(JSON.stringify(framed(make({ drop: ['a.b'] }), event(text)))).toBe(shownText(left));
   });
 
-  test('are absent in large objects, and in small ones that come after them', () => {
+  test('are absent in large objects, and in small ones after them', () => {
     const decoder = make({ drop: ['a', 'c'] });
     for (const bytes of [10, 3_000_000, 100, 70_000]) {
       const text = (more: string): string =>
@@ -208,7 +208,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
     }
   });
 
-  test('are managedFields, unless they are to be kept', () => {
+  test('include managedFields, unless the option keeps them', () => {
     const text = '{"metadata":{"managedFields":[{"manager":"m"}],"name":"n"},"spec":1}';
     expect(JSON.stringify(framed(make({}), event(text)))).toBe(
       shownText('{"metadata":{"name":"n"},"spec":1}'),
@@ -228,7 +228,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
     expect(JSON.stringify(both)).toBe(shownText('{"metadata":{"name":"n"},"spec":1}'));
   });
 
-  test('are no part of a bookmark or an object of another kind', () => {
+  test('do not affect a bookmark or an object of another kind', () => {
     const reader = make({ drop: ['kind', 'metadata.annotations'] }).frames();
     const bookmark =
       '{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}';
@@ -248,7 +248,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
   });
 });
 
-test('an object of which there is room for the metadata alone has apiVersion, kind and metadata, less what is dropped', () => {
+test('an object that only fits with its metadata has apiVersion, kind and metadata without dropped members', () => {
   const random = new Random(seed);
   const documents = new RandomDocuments(random);
   let cut = 0;
@@ -271,7 +271,7 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
   expect(cut).toBeGreaterThan(50); // 104 to 135 in eight runs
 });
 
-test('dropped members are absent in updates too, of which a scan checks only what differs from the stored bytes', () => {
+test('dropped members are absent in updates, which are scanned only where they differ from the stored bytes', () => {
   const random = new Random(seed);
   const documents = new RandomDocuments(random);
   for (let round = 0; round < 60; round++) {
@@ -298,7 +298,7 @@ test('dropped members are absent in updates too, of which a scan checks only wha
   }
 });
 
-test('an object stays bytes without what is dropped, which takes no memory', () => {
+test('an object is kept as bytes without its dropped members, which take no memory', () => {
   const versions = new StoredObjects(core, core.exports.keysNew(), expected);
   const decoder = new ByteDecoder<KubeObject>(core, versions, expected, { drop: ['spec'] });
   const object = framed(

@@ -35,14 +35,14 @@ const nasty = [
 ];
 
 describe('frames', () => {
-  test('come out whole wherever the bytes are cut, also inside a UTF-8 character', () => {
+  test('are complete wherever the bytes are split, also inside a UTF-8 character', () => {
     const bytes = encode(nasty.map((one) => `${JSON.stringify(one)}\n`).join(''));
     for (let cut = 0; cut <= bytes.length; cut++)
       expect(decode(bytes, [cut]), `cut at ${cut}`).toEqual(nasty);
     expect(decode(bytes, [...bytes.keys()])).toEqual(nasty);
   });
 
-  test('end where their value ends, with or without line feeds and space between them', () => {
+  test('end where their JSON value ends, with or without line feeds and white space between them', () => {
     const separators = ['', '\n', '\r\n', '\n\n', '  \t', ' \r\n '];
     const seed = testSeed();
     console.log(`frames: CAPSTAN_SEED=${seed}`);
@@ -69,7 +69,7 @@ describe('frames', () => {
     expect(take(frames)).toEqual([frame('ADDED', 'a')]);
   });
 
-  test('leave a half value at the end of the stream alone', () => {
+  test('do not include an incomplete value at the end of the stream', () => {
     const text = JSON.stringify(frame('ADDED', 'a'));
     expect(decode(encode(`${text}\n${text.slice(0, -1)}`))).toEqual([frame('ADDED', 'a')]);
   });
@@ -113,7 +113,7 @@ describe('frames', () => {
     expect(() => whole.next()).toThrow(expect.objectContaining({ code: 'DECODE' }));
   });
 
-  test('are refused when they nest deeper than 10 000 levels, complete or not', () => {
+  test('are refused beyond 10 000 levels of nesting, complete or not', () => {
     const start = '{"type":"ADDED","object":{"a":';
     for (const text of [
       start + '['.repeat(10_001),
@@ -128,7 +128,7 @@ describe('frames', () => {
     expect(decode(encode(deepest)).length).toBe(1);
   });
 
-  test('that are long come out as well as short ones', () => {
+  test('may be long or short', () => {
     const long = frame('ADDED', 'long', '0123456789é'.repeat(20_000));
     const bytes = encode([long, nasty[0], long].map((one) => `${JSON.stringify(one)}\n`).join(''));
     for (const size of [1000, 65_536, bytes.length]) {

@@ -1,8 +1,8 @@
 /**
- * The kind and apiVersion that objects of a cache show, whatever brought them and whatever keeps
- * them. An API server leaves both out of the items of lists of built-in kinds, and its events have
- * them: objects of one informer had a kind or none by how they had come, an Event could not be
- * recorded on those of the first list, and a patch from one state to another removed the kind.
+ * Cached objects always have kind and apiVersion. An API server leaves both out of list items of
+ * built-in kinds, while its events have them. So objects of one informer had a kind or not,
+ * depending on how they came: no Event could be recorded for those of the first list, and a patch
+ * between two states removed the kind.
  */
 import {
   DeletedFinalStateUnknown,
@@ -18,7 +18,7 @@ import { answer, LiveServer } from '../../helpers/cache/live-server.ts';
 import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 
-/** Writes as a real API server: members in its order, and no kinds in the items of its lists. */
+/** Writes objects as a real API server: members in its order, and no kinds in list items. */
 class BuiltInServer extends LiveServer {
   override send(text: string): void {
     const { type, object } = JSON.parse(text);
@@ -80,7 +80,7 @@ function follow(
 describe.each(ways)('kind and apiVersion with %s', (name, options, listWatchOptions) => {
   const metadataOnly = listWatchOptions?.metadataOnly === true;
 
-  test('are those of the resource on all that is told and kept, in the order of an event', async () => {
+  test('are set in all notified and cached objects, in the member order of a watch event', async () => {
     const server = new BuiltInServer();
     server.put('listed', { data: { a: '1' } });
     server.put('gone');
@@ -104,7 +104,7 @@ describe.each(ways)('kind and apiVersion with %s', (name, options, listWatchOpti
     expect(all.length).toBeGreaterThan(4);
     for (const object of all) {
       expect(`${object?.apiVersion} ${object?.kind}`).toBe('v1 ConfigMap');
-      // the initial events of a LiveServer have an order of their own
+      // the initial events of a LiveServer have another order
       if (!options.watchList) expect(Object.keys(object as object).slice(0, 3)).toEqual(HEAD);
     }
     const listed = cache.getByKey(metadataOnly ? 'default/gone' : 'default/listed') as object;
@@ -114,9 +114,9 @@ describe.each(ways)('kind and apiVersion with %s', (name, options, listWatchOpti
   });
 });
 
-// The bytes of a list's item and of an event differ in the kind alone: each relist told of a change
-// of every object that an event had brought.
-test('a list that brings what events brought changes nothing, and keeps the objects', async () => {
+// The bytes of a list item and of an event differ only in the kind: each relist gave an update of
+// every object that had come by an event.
+test('a list with the same objects as earlier events changes nothing and keeps the stored objects', async () => {
   const server = new BuiltInServer();
   const { clock, told, informer, cache } = follow(server);
   void informer.run();
@@ -144,7 +144,7 @@ test('a list that brings what events brought changes nothing, and keeps the obje
   expect(told.slice(2).every((object) => before.includes(object as ConfigMap))).toBe(true);
 });
 
-// Of what a list had brought, the kind is not in the bytes from which an index by path is read.
+// The bytes of list items, from which an index by path is computed, do not have the kind.
 test('an index by kind has the objects of a list and those of events', async () => {
   const server = new BuiltInServer();
   server.put('listed');
@@ -159,7 +159,7 @@ test('an index by kind has the objects of a list and those of events', async () 
   expect(cache.indexKeys('byVersion' as never, 'v1').sort()).toEqual(keys);
 });
 
-test('an event that follows a list changes what it says and nothing else', async () => {
+test('an event after a list changes only the members that differ', async () => {
   const server = new BuiltInServer();
   const spec = { a: 'x'.repeat(400), b: 1 };
   server.put('a', { spec });

@@ -1,6 +1,6 @@
 /**
- * The comparison with JSON.parse, judged: each way in which an object could betray that it is
- * something else is seen.
+ * Tests of the comparison in same-as-parsed.ts: it detects every visible difference from a parsed
+ * object.
  */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ function frozen<T>(value: T): T {
 }
 
 /**
- * Own enumerable accessors with shared getters, shown by inspect as values: what a lazy object may
+ * Own enumerable accessors with shared getters, shown by inspect as values: as a lazy object may
  * be.
  */
 function lazy(source: Record<string, unknown>): object {
@@ -30,8 +30,8 @@ function lazy(source: Record<string, unknown>): object {
   return Object.freeze(object);
 }
 
-describe('the comparison with what JSON.parse gives', () => {
-  it('lets the same pass, frozen or made of accessors', () => {
+describe('the comparison with the result of JSON.parse', () => {
+  it('accepts equal objects, frozen or made of accessors', () => {
     expectSameAsParsed(parsed(), parsed());
     expectSameAsParsed(frozen(parsed()), parsed());
     expectSameAsParsed(lazy(parsed()), parsed());
@@ -71,13 +71,13 @@ describe('the comparison with what JSON.parse gives', () => {
   });
 });
 
-describe('the check that nothing can be written', () => {
-  it('lets what is frozen to the ground pass, also when it is made of accessors', () => {
+describe('the check that an object is read-only', () => {
+  it('accepts a deeply frozen object, also one made of accessors', () => {
     expectReadOnly(frozen(parsed()));
     expectReadOnly(lazy({ a: 1, b: frozen([1, { c: 2 }]) }));
   });
 
-  it('refuses what is frozen but for one level', () => {
+  it('refuses an object with one level that is not frozen', () => {
     expect(() => expectReadOnly(parsed())).toThrow('$: a new member');
     expect(() => expectReadOnly(Object.freeze({ a: Object.freeze([{}]) }))).toThrow(
       '$.a.0: a new member',
@@ -85,7 +85,7 @@ describe('the check that nothing can be written', () => {
     expect(() => expectReadOnly(Object.freeze({ a: [] }))).toThrow('$.a: a new member');
   });
 
-  it('refuses what is sealed, and a setter', () => {
+  it('refuses a sealed object, and a setter', () => {
     expect(() => expectReadOnly(Object.seal({ a: 1 }))).toThrow('a write to a');
     const accessor = Object.defineProperty({}, 'a', {
       enumerable: true,

@@ -1,7 +1,6 @@
 /**
- * Whether a value is, in every way in which a program can look at it, the value that JSON.parse
- * gives for the same text. An object that comes out of a cache may be anything inside; this is what
- * nobody must notice.
+ * Checks that a value cannot be told apart from the result of JSON.parse for the same text, however
+ * the object is implemented.
  */
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
@@ -11,10 +10,10 @@ type Members = Record<string, unknown>;
 
 const isObject = (value: unknown): value is Members => typeof value === 'object' && value !== null;
 
-/** Throws, with the path of the first difference. */
+/** Throws with the path of the first difference. */
 export function expectSameAsParsed(value: unknown, parsed: unknown): void {
   sameMembers(value, parsed, '$');
-  // What looks at the whole: first as it is, then with every member read.
+  // Compares by functions that see the whole object: first before, then after reading every member.
   assert.equal(JSON.stringify(value), JSON.stringify(parsed), 'JSON.stringify');
   assert.equal(
     JSON.stringify(value, undefined, 1),
@@ -24,7 +23,8 @@ export function expectSameAsParsed(value: unknown, parsed: unknown): void {
   assert.deepEqual(structuredClone(value), structuredClone(parsed), 'structuredClone');
   assert.deepEqual(value, parsed, 'assert.deepStrictEqual');
   assert.deepEqual(parsed, value, 'assert.deepStrictEqual, the other way round');
-  // It takes an own member `constructor` for the type: two results of JSON.parse differ by it then.
+  // It treats an own member `constructor` as the type, by which even two results of JSON.parse
+  // differ.
   if (!hasConstructor(parsed)) {
     expect(value).toStrictEqual(parsed);
     expect(parsed).toStrictEqual(value);

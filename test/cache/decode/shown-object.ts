@@ -1,15 +1,15 @@
-/** What a cache shows of an object that JSON.parse gave: its kind and apiVersion, always. */
+/** The reference for cached objects: a parsed object with kind and apiVersion. */
 
 const HEAD = ['kind', 'apiVersion'] as const;
 type Kind = Record<(typeof HEAD)[number], string>;
 
-/** Whether an object says that it is of another kind: null says nothing. */
+/** Whether an object has another kind; null counts as missing. */
 export function isForeign(object: object, expected: Kind): boolean {
   const said = new Map(Object.entries(object));
   return HEAD.some((name) => ![undefined, null, expected[name]].includes(said.get(name)));
 }
 
-/** Where the server left the kind or the apiVersion out, they come first. */
+/** Members that the server left out come first. */
 export function asShown<T>(parsed: T, expected: Kind): T {
   if (isForeign(parsed as object, expected)) return parsed;
   const said = new Map<string, unknown>(Object.entries(parsed as object));

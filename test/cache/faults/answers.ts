@@ -5,7 +5,7 @@
 import type { FaultCase } from './fault-case.ts';
 import { type Rig, UNSEEN } from './harness.ts';
 
-/** The informer meets the fault while something is deleted behind its back. */
+/** Deletes an object in a gap of the watch, and then writes some more. */
 async function unseen(rig: Rig): Promise<void> {
   await rig.cut();
   await rig.delete(UNSEEN);
@@ -16,7 +16,7 @@ async function unseen(rig: Rig): Promise<void> {
 const classOf = (status: number): FaultCase['told'] =>
   status === 429 ? 'throttled' : status === 401 || status === 403 ? 'auth' : 'server';
 
-/** A status for watches, a few times: backed off from, and watched again from the last version. */
+/** A status for some watches: the watch is repeated with back-off from the last version. */
 const rewatched = (status: number, retryAfter?: number): FaultCase => ({
   told: classOf(status),
   name: `${status} for a watch, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, costs no list`,
@@ -34,7 +34,7 @@ const rewatched = (status: number, retryAfter?: number): FaultCase => ({
   },
 });
 
-/** A status for watches from a version: everything is asked for again. */
+/** A status for watches from a version: leads to a relist. */
 const relisted = (status: number): FaultCase => ({
   told: classOf(status),
   name: `${status} for a watch leads to a new list after a while, which tells of what was deleted meanwhile`,
@@ -45,7 +45,7 @@ const relisted = (status: number): FaultCase => ({
   },
 });
 
-/** For lists, or for streams of initial objects. */
+/** A status for lists and watch lists. */
 const refusedFirst = (status: number, retryAfter?: number): FaultCase => ({
   told: classOf(status),
   name: `${status} for the first list, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, is tried again`,
@@ -69,14 +69,14 @@ export const answers: FaultCase[] = [
     early: true,
     async play(rig) {
       for (let n = 0; n < 600; n++) await rig.create(`page-${n}`);
-      // Pages are asked for only where the server has no version to answer from memory.
+      // Pages are requested only if the server cannot answer from its watch cache.
       rig.inject({ verb: 'list', do: 'status', status: 410, query: 'continue=', times: 1 });
       rig.inject({ verb: 'list', do: 'status', status: 410, query: 'resourceVersion=0', times: 1 });
       await rig.run();
     },
   },
   {
-    name: '410 for a list is asked again without a version',
+    name: '410 for a list leads to a list without a version',
     told: 'expired',
     missed: true,
     only: 'list',
@@ -89,7 +89,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: '410 as an event ends the watch, and everything is asked for again, no older than before',
+    name: '410 as an event ends the watch and leads to a relist, no older than before',
     told: 'expired',
     missed: true,
     async play(rig) {
@@ -100,7 +100,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'a history that is gone is met as a real server meets it, and what was deleted has one tombstone',
+    name: 'an expired history is answered as by a real server, and deleted objects have one tombstone each',
     missed: true,
     async play(rig) {
       const back = rig.inject({ verb: 'watch', do: 'refuse' });
@@ -113,11 +113,11 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'a version that the server has not reached is waited for, and then asked for without it',
+    name: 'a version that the server has not reached is requested for a while, and then left out',
     told: 'expired',
     missed: true,
     async play(rig) {
-      // What a restored etcd does: versions that were seen lie ahead of the server.
+      // As after a restore of etcd: the informer has seen versions that the server has not reached.
       const metadata = { resourceVersion: '1000000000' };
       const bookmark = {
         type: 'BOOKMARK',
@@ -163,7 +163,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'a token that was rotated is 401 until the new one is there, and a running watch lives on',
+    name: 'a rotated token is 401 until the new one is used, and a running watch goes on',
     told: 'auth',
     options: { server: { tokens: ['writer', 'reader'] } },
     async play(rig) {
@@ -193,7 +193,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'a resource that is deleted unseen parks the informer, which tells of each object once, and resumes it',
+    name: 'a resource that is deleted in a gap of the watch parks the informer, which gives one deletion for each object, and later resumes',
     missed: true,
     async play(rig) {
       const back = rig.inject({ do: 'refuse' });

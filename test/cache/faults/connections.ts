@@ -47,7 +47,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a watch that is cut between frames goes on where it ended',
+    name: 'a watch that is cut between frames resumes where it ended',
     told: 'network',
     asked: 1,
     async play(rig) {
@@ -72,7 +72,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'half a frame at an orderly end of a watch is never applied, and comes again whole',
+    name: 'an incomplete frame at an orderly end of a watch is not applied, and is sent again',
     asked: 1,
     async play(rig) {
       for (const frameBytes of [1, 30, 250]) {
@@ -112,7 +112,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a connection that falls silent in the middle of a frame loses nothing of it',
+    name: 'a connection that falls silent in the middle of a frame loses no event',
     told: 'network',
     asked: 1,
     async play(rig) {
@@ -134,7 +134,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a first list that is never answered is given up and asked for again',
+    name: 'a first list that is never answered is aborted and requested again',
     early: true,
     async play(rig) {
       rig.inject({ do: 'stall', times: 1 });
@@ -142,7 +142,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a machine that slept for an hour goes on, and nothing is missed',
+    name: 'after an hour of sleep of the machine the watch goes on, and no event is missed',
     async play(rig) {
       await rig.churn(3);
       rig.clock.step(3_600_000);
@@ -151,7 +151,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a quiet watch with its bookmarks each minute is never cut',
+    name: 'a quiet watch with bookmarks each minute is never closed',
     asked: 1,
     async play(rig) {
       const before = rig.watches();
@@ -180,7 +180,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'watches that end at once without an event are backed off from, and nothing is missed',
+    name: 'watches that end at once without an event are repeated with back-off, and no event is missed',
     told: 'network',
     missed: true,
     async play(rig) {
@@ -196,7 +196,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a stream that comes byte by byte is the same stream',
+    name: 'a stream that comes byte by byte gives the same events',
     asked: 1,
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'split', chunkBytes: 1, times: 1 });
@@ -206,7 +206,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a first list that comes in small pieces is whole',
+    name: 'a first list that comes in small chunks is complete',
     early: true,
     asked: 1,
     async play(rig) {
@@ -215,7 +215,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'frames without a line feed between them are told apart',
+    name: 'frames without a line feed between them are separated',
     asked: 1,
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'omit', what: 'newline', times: 1 });

@@ -15,14 +15,15 @@ const widget = (name: string, more: object = {}): object => ({
 const frame = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 
 /**
- * These bytes come within the next watch, and something is deleted before the informer looks again.
+ * Sends these bytes in the next watch, and deletes an object before the next request of the
+ * informer.
  */
 async function insert(rig: Rig, bytes: string | Uint8Array, afterEvents = 0): Promise<void> {
   rig.inject({ verb: 'watch', do: 'insert', bytes, afterEvents, times: 1 });
   await rig.cut();
 }
 
-/** A frame that cannot be read: the watch is given up, and everything is asked for again. */
+/** An invalid frame: the watch ends, and the informer relists. */
 const malformed = (what: string, bytes: string | Uint8Array): FaultCase => ({
   name: `${what} in a watch is an error and leads to a new list, never to a lost event`,
   missed: true,
@@ -53,7 +54,7 @@ export const content: FaultCase[] = [
     `{"type":"ADDED","object":${'['.repeat(10_001)}${']'.repeat(10_001)}}\n`,
   ),
   {
-    name: 'garbage in place of the first list is asked for again',
+    name: 'after invalid bytes the first list is requested again',
     early: true,
     async play(rig) {
       rig.inject({ do: 'garbage', bytes: '<html>', times: 2 });
@@ -61,7 +62,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'an object of another kind is left out, and the watch goes on',
+    name: 'an object of another kind is skipped, and the watch goes on',
     asked: 1,
     async play(rig) {
       await insert(rig, frame('ADDED', widget('a', { kind: 'Gadget' })));
@@ -82,7 +83,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'events of two objects in the wrong order end with the same cache',
+    name: 'events of two objects in another order give the same cache',
     asked: 1,
     async play(rig) {
       rig.inject({ verb: 'watch', do: 'swap', times: 1 });
@@ -95,7 +96,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a bookmark moves the version from which a quiet watch goes on',
+    name: 'a bookmark sets the version from which a quiet watch resumes',
     asked: 1,
     async play(rig) {
       const version = await rig.writeElsewhere('elsewhere');
@@ -108,7 +109,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'events without a version are applied, and nothing is missed when the watch ends',
+    name: 'events without a version are applied, and no event is missed when the watch ends',
     asked: 1,
     unversioned: true,
     async play(rig) {
@@ -117,7 +118,7 @@ export const content: FaultCase[] = [
       await rig.cut();
       await rig.churn(5);
       await rig.caughtUp();
-      // From no version a watch would begin with what is there, and say nothing of what is not.
+      // A watch without a version would begin with the existing objects and give no deletions.
       rig.inject({ verb: 'watch', do: 'refuse', times: 2 });
       await rig.cut();
       await rig.delete(UNSEEN);
@@ -126,7 +127,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a first list without versions is followed all the same',
+    name: 'a first list without versions is followed by a watch',
     early: true,
     unversioned: true,
     async play(rig) {
@@ -147,7 +148,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a bookmark among the initial objects is not their end',
+    name: 'a bookmark among the initial objects does not end them',
     only: 'stream',
     early: true,
     asked: 1,
@@ -165,7 +166,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a stream of initial objects that ends before its bookmark is begun again, and nothing of it is applied',
+    name: 'a watch list that ends before its bookmark is opened again, and none of its objects is applied',
     only: 'stream',
     early: true,
     async play(rig) {
@@ -175,7 +176,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a server that does not know streams of initial objects is asked for a list',
+    name: 'a server without watch lists is asked for a list',
     only: 'stream',
     early: true,
     async play(rig) {
@@ -198,7 +199,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'an object of two megabytes is followed like any other',
+    name: 'an object of two megabytes is an ordinary object',
     asked: 1,
     async play(rig) {
       await rig.update('a', { on: 'yes' }, 'x'.repeat(2_000_000));
@@ -208,7 +209,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a server that compresses streams and lists for those who accept it is read as it is',
+    name: 'a server that compresses streams and lists on request is read uncompressed',
     asked: 1,
     early: true,
     options: { server: { compressWatches: true } },
@@ -219,7 +220,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a client that is too slow has its watch ended, and goes on where it was',
+    name: 'the watch of a slow client is ended by the server, and resumes where it was',
     asked: 1,
     options: { server: { watchBuffer: 3 } },
     async play(rig) {

@@ -1,7 +1,6 @@
 /**
- * What a watch meets, and what an informer makes of it: each fault is injected into the embedded
- * server while writes go on, and ends with the cache equal to the server's list. faults/rows.ts
- * says which fault has which test.
+ * An informer under faults: each fault is injected into the embedded server while writes go on, and
+ * at the end the cache must equal the server's list. faults/rows.ts lists the tests of each fault.
  */
 import { afterEach, describe, test } from 'vitest';
 import { testSeed } from '../../helpers/random.ts';

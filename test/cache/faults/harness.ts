@@ -1,12 +1,11 @@
 /**
- * What every test of a fault does: an informer on the embedded server over real sockets, a writer
- * whose writes go on all the while, and a recorder that is told what a handler is told. Server and
- * informer share one fake clock, which only moves while the test waits for something; nothing waits
- * for real time.
+ * The harness of fault tests: an informer on the embedded server over real sockets, a writer that
+ * keeps writing, and a recorder of all notifications. Server and informer share one fake clock,
+ * which moves only while the test waits for something; nothing waits for real time.
  *
- * `finish` is the judgement that all faults end with: the cache is the server's list, object by
- * object; each key was told in the order in which it was written, and nothing was skipped where
- * nothing was listed again; every delete was told once; the informer is still running.
+ * `finish` makes the final checks of all faults: the cache equals the server's list; the
+ * notifications of each key are in the order of the writes, and none was skipped unless there was a
+ * relist; every deletion was notified once; the informer is still running.
  */
 import {
   defineResource,
@@ -37,43 +36,34 @@ export const RoundWidgets = defineResource<RoundWidget>()({
 
 export const PATH = '/apis/example.com/v1/namespaces/default/widgets';
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
-/** An object that no random write touches: to be deleted while the informer cannot see it. */
+/** An object that random writes do not touch, for a deletion in a gap of the watch. */
 export const UNSEEN = 'unseen';
 
 export interface RigOptions {
-  /** The initial objects come as a stream instead of a list. */
+  /** Use a watch list instead of a list. */
   watchList: boolean;
   seed: number;
   server?: ApiServerOptions;
   listWatch?: ListWatchOptions;
-  /** The informer asks through the host's fetch. */
+  /** Use fetchTransport. */
   overFetch?: boolean;
   /** The informer keeps decoded objects, behind this queue. */
   decodedBehind?: 'real' | 'delta';
 }
 
-/** What a fault is to end with, beside what all end with. */
+/** Expectations of a fault, beside the common ones. */
 export interface Expected {
-  /** How often everything was asked for in all, as a list or as a stream. */
+  /** The number of lists and watch lists. */
   asked?: number;
-  /**
-   * The object UNSEEN was deleted while the informer could not see it: there is one tombstone.
-   * Otherwise none.
-   */
+  /** The object UNSEEN was deleted in a gap: there is one tombstone. Otherwise none. */
   missed?: boolean;
-  /**
-   * The error handler was told of a failure of this class, and of no other but the network's;
-   * `none`: of none at all.
-   */
+  /** The class of the reported failures, beside `network`; `none`: there is no failure. */
   told?: FailureClass | 'none';
   /** The server left resourceVersions out: they are not compared. */
   unversioned?: boolean;
 }
 
-/**
- * How far a wait may move the clock, and how often it looks: more is a fault that the informer does
- * not get over.
- */
+/** The most time and steps of a wait; beyond them the informer has not recovered. */
 const PATIENCE_MS = 20 * 60_000;
 const LOOKS = 4000;
 
@@ -84,22 +74,22 @@ export class Rig {
   readonly recorder = new Recorder();
   /** Every request of the informer. */
   readonly requests: TransportRequest[] = [];
-  /** What the informer's error handler was told. */
+  /** The failures that the watchErrorHandler got. */
   readonly failures: (WatchFailure & { error: unknown })[] = [];
   readonly watchList: boolean;
-  /** The server's objects that the informer selects, as the answers to the writes told. */
+  /** The selected objects of the server, from the answers to the writes. */
   readonly written = new Map<string, RoundWidget>();
   readonly #log = new Map<string, string[]>();
-  /** All that exists, also what the informer's selector leaves out. */
+  /** All objects of the server, also those that are not selected. */
   readonly #existing = new Set<string>();
   readonly #labelSelector: string | undefined;
   readonly #random: Random;
   readonly #writer: Transport;
   readonly #reader: Transport;
-  /** Events may be told again: then only the last state of each object is judged. */
+  /** Events may be repeated: then only the last state of each object is checked. */
   repeats = false;
   #round = 0;
-  /** While it is there the informer gets no bytes. */
+  /** While it is set the informer gets no bytes. */
   #held: Promise<void> | undefined;
   #release = (): void => undefined;
   #running: Promise<void> | undefined;
@@ -139,7 +129,7 @@ export class Rig {
     this.informer.addEventHandler(this.recorder.handler);
   }
 
-  /** A server with some objects; the informer does not run yet. */
+  /** Makes a server with some objects, and an informer that does not run yet. */
   static async make(options: RigOptions): Promise<Rig> {
     const clock = new FakeClock();
     const server = await ApiServer.start({ clock, ...options.server });
@@ -201,7 +191,7 @@ export class Rig {
     }
   }
 
-  /** Moves the clock, writing all the while if told to, until the condition holds. */
+  /** Moves the clock until the condition holds, optionally with writes meanwhile. */
   async until(
     what: string,
     holds: () => boolean,
@@ -214,12 +204,12 @@ export class Rig {
       await this.clock.settle();
       if (holds()) return;
       if (options.writing) await this.churn(1);
-      // Small steps first, as most of it happens at once; then longer ones, as back-off does.
+      // Small steps first, because most things happen at once; then longer ones, for back-off.
       this.clock.step(look < 20 ? 10 : look < 40 ? 100 : 1000);
     }
   }
 
-  /** Moves the clock in steps that a connection in use survives. */
+  /** Moves the clock in steps that do not time out a live connection. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 1000) {
       this.clock.step(Math.min(left, 1000));
@@ -227,16 +217,16 @@ export class Rig {
     }
   }
 
-  /** The cache has caught up with all that was written. */
+  /** Waits until the cache has all writes. */
   caughtUp(): Promise<void> {
     return this.until('the cache equals the server', () => this.#equal());
   }
 
-  /** How often everything was asked for, the first time included; pages of one list count once. */
+  /** The number of lists and watch lists, including the first; pages of one list count once. */
   asked(): number {
     return this.requests.filter(({ query = {} }) => {
       if (isWatch(query)) return query.sendInitialEvents === 'true';
-      // which asks for a version alone
+      // a request that only checks the version
       return query.continue === undefined && query.resourceVersionMatch === undefined;
     }).length;
   }
@@ -245,7 +235,7 @@ export class Rig {
     return this.requests.filter(({ query }) => isWatch(query)).length;
   }
 
-  /** What the server has, by a list. */
+  /** The objects of the server, by a list. */
   async truth(): Promise<Map<string, unknown>> {
     const search =
       this.#labelSelector === undefined
@@ -257,7 +247,7 @@ export class Rig {
     return new Map(list.items.map((item) => [metaNamespaceKeyFunc(item), item]));
   }
 
-  /** From now on the informer reads nothing, until `release`. */
+  /** The informer gets no bytes until `release`. */
   hold(): void {
     this.#held = new Promise((resolve) => {
       this.#release = resolve;
@@ -269,7 +259,7 @@ export class Rig {
     this.#held = undefined;
   }
 
-  /** Deletes the resource with its objects; gives the function that brings it back, empty. */
+  /** Deletes the resource with its objects; returns a function that restores it, empty. */
   removeResource(): () => void {
     const { group, version, plural } = RoundWidgets;
     const bringBack = this.server.removeResource({ group, version, plural });
@@ -279,7 +269,7 @@ export class Rig {
     return bringBack;
   }
 
-  /** A write to another resource; gives its version. */
+  /** Writes to another resource; returns the version. */
   async writeElsewhere(name: string): Promise<string> {
     const { metadata } = await this.#request('POST', '/api/v1/namespaces/default/configmaps', {
       metadata: { name },
@@ -288,9 +278,8 @@ export class Rig {
   }
 
   /**
-   * All the informer's connections break, and the writer's; what it asks next is asked at once. Not
-   * within the first second of a watch, which without an event would be a very short one, with a
-   * reaction of its own.
+   * Breaks all connections of informer and writer; the next request is sent at once. Not within the
+   * first second of a watch, which would then be a very short watch and have a back-off.
    */
   async cut(): Promise<void> {
     await this.pass(1500);
@@ -300,8 +289,8 @@ export class Rig {
 
   async finish(expected: Expected = {}): Promise<void> {
     await this.churn(10);
-    // Behind an object that was created and deleted last, the cache would equal the server before a
-    // slow stream has brought either.
+    // Not after an object that was created and deleted last: the cache would equal the server
+    // before a slow stream has brought both events.
     await this.create('the-end');
     await this.caughtUp();
     expect(this.#ended, 'the informer has ended').toBe(false);
@@ -314,7 +303,7 @@ export class Rig {
       );
     if (expected.told !== undefined) {
       const told = new Set(this.failures.map((failure) => failure.class));
-      // The cut that leads to most faults is a failure of the network itself.
+      // Most faults begin with a cut, which is a failure of class network.
       if (expected.told !== 'network' && expected.told !== 'none') told.delete('network');
       expect([...told], this.#story()).toEqual(expected.told === 'none' ? [] : [expected.told]);
     }
@@ -409,7 +398,7 @@ const isWatch = (query: Record<string, string> | undefined): boolean => query?.w
 const SELECTED = { on: 'yes' };
 const LEFT_OUT = { on: 'no' };
 
-/** As JSON shows it, in order of the keys, less the managers that caches cut out. */
+/** The objects as JSON, sorted by key, without managedFields. */
 function plain(objects: Map<string, unknown>, { unversioned = false }: Expected): unknown {
   const text = JSON.stringify(
     [...objects].sort(([a], [b]) => (a < b ? -1 : 1)),

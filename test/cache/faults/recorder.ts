@@ -1,6 +1,6 @@
 /**
- * What a handler is told, written down and judged: each object's states, against those that were
- * written.
+ * Records the notifications of a handler, and compares the states of each object with those that
+ * were written.
  */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { expect } from 'vitest';
@@ -15,23 +15,20 @@ export interface RoundWidget extends KubeObject {
   spec: { round: number; text: string };
 }
 
-/**
- * Every write has a number of its own, so that states are told apart also where a server sends no
- * versions.
- */
+/** Every write has its own number, to tell states apart even without resourceVersions. */
 export const stateOf = ({ spec }: RoundWidget): string => String(spec.round);
 
 /** The state of an object that was deleted. */
 export const GONE = 'gone';
 
-/** A handler's view of one informer: each key's states in the order in which they were told. */
+/** The notifications of one handler: the states of each key in order. */
 export class Recorder {
   readonly told = new Map<string, string[]>();
-  /** The names of what was told as deleted without its last state. */
+  /** The names of deletions without a last state. */
   readonly tombstones: string[] = [];
-  /** How often an object was told as added since the initial list. */
+  /** The number of additions since the initial list. */
   later = 0;
-  /** The state of each object that is there. */
+  /** The current state of each object. */
   readonly #present = new Map<string, string>();
   readonly #wrong: string[] = [];
 
@@ -57,8 +54,8 @@ export class Recorder {
   };
 
   /**
-   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in
-   *   their order; `last`: others may have been told again
+   * @param states `all`: no relist, so no state may be missing; `some`: states in order; `last`:
+   *   only the last state counts
    */
   judge(written: ReadonlyMap<string, readonly string[]>, states: 'all' | 'some' | 'last'): void {
     if (states !== 'last') expect(this.#wrong).toEqual([]);
@@ -66,7 +63,7 @@ export class Recorder {
       const told = this.#statesOf(name).filter((state, at, others) => state !== others[at - 1]);
       expect(told.at(-1) ?? GONE, `the last state of ${name}`).toBe(all.at(-1));
       if (states === 'last') continue;
-      // What was written before the first list is not told.
+      // Writes before the first list give no notification.
       const expected =
         states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
       expect(told, `what was told of ${name}`).toEqual(expected);
@@ -85,7 +82,7 @@ export class Recorder {
   }
 }
 
-/** The states of `all` that were told, as far as they came in order. */
+/** The notified states of `all`, as far as they are in order. */
 function common(told: readonly string[], all: readonly string[]): string[] {
   const found: string[] = [];
   for (const state of all) if (told[found.length] === state) found.push(state);

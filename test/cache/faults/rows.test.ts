@@ -1,6 +1,6 @@
 /**
- * The table of faults cannot rot: every fault has a row, every row its tests, every test its row,
- * and the page is the table.
+ * Checks the table of faults: every fault has a row, every row has tests, every test has a row, and
+ * the page matches the table.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { faultPage } from './table.ts';
 const rows = [...FAULTS, ...MEMORY_FAULTS];
 const cases = [...connections, ...answers, ...content].map(({ name }) => name);
 
-/** What is known to happen to watches of Kubernetes clients, in a word or two each. */
+/** Known faults of Kubernetes watches, each by a part of its title. */
 const KNOWN = [
   ...[
     '410 as an answer',

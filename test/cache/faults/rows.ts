@@ -1,11 +1,10 @@
 /**
- * The table of what a watch meets: each fault, what happens then, and the tests that show it or the
- * reason why there is none. docs/watch-faults.md is written from it, and faults/rows.test.ts holds
- * that every fault has a row, that every test that is named exists, and that no test of a fault is
- * left out.
+ * The table of watch faults: each fault, what the informer does, and its tests, or why there is
+ * none. docs/watch-faults.md is generated from it. faults/rows.test.ts checks that every fault has
+ * a row, every named test exists, and every fault test has a row.
  */
 
-/** A test elsewhere: its file, and its name as it stands there. */
+/** A test in another file, with its title. */
 export interface Elsewhere {
   file: string;
   name: string;
@@ -13,7 +12,7 @@ export interface Elsewhere {
 
 export interface Row {
   fault: string;
-  /** What the informer does, or what keeps the fault from happening. */
+  /** What the informer does, or why the fault cannot happen. */
   happens: string;
   /** Names of tests in test/cache/faults/faults.test.ts. */
   tests?: readonly string[];
@@ -39,7 +38,7 @@ export const FAULTS: readonly Row[] = [
       'A page that expired leads to one full list at the version of the first page. A list is requested again at once without a version.',
     tests: [
       '410 for a page leads to a full list, and nothing is missed',
-      '410 for a list is asked again without a version',
+      '410 for a list leads to a list without a version',
     ],
   },
   {
@@ -47,8 +46,8 @@ export const FAULTS: readonly Row[] = [
     happens:
       'Back-off, then a list no older than what was seen; without a version only if that is refused too.',
     tests: [
-      '410 as an event ends the watch, and everything is asked for again, no older than before',
-      'a history that is gone is met as a real server meets it, and what was deleted has one tombstone',
+      '410 as an event ends the watch and leads to a relist, no older than before',
+      'an expired history is answered as by a real server, and deleted objects have one tombstone each',
     ],
   },
   {
@@ -56,7 +55,7 @@ export const FAULTS: readonly Row[] = [
     happens:
       'Repeated as long as the server says so, then asked for without a version. All three dialects are known.',
     tests: [
-      'a version that the server has not reached is waited for, and then asked for without it',
+      'a version that the server has not reached is requested for a while, and then left out',
     ],
   },
   {
@@ -88,7 +87,7 @@ export const FAULTS: readonly Row[] = [
     happens:
       'Reported as `auth`, and tried again with back-off for ever, with the credentials of that moment. A running watch lives on.',
     tests: [
-      'a token that was rotated is 401 until the new one is there, and a running watch lives on',
+      'a rotated token is 401 until the new one is used, and a running watch goes on',
       first(401),
     ],
   },
@@ -102,7 +101,7 @@ export const FAULTS: readonly Row[] = [
       first(403),
       first(404),
       'a resource that is deleted and comes back is followed again',
-      'a resource that is deleted unseen parks the informer, which tells of each object once, and resumes it',
+      'a resource that is deleted in a gap of the watch parks the informer, which gives one deletion for each object, and later resumes',
     ],
   },
   {
@@ -119,13 +118,13 @@ export const FAULTS: readonly Row[] = [
     happens: 'A half frame is never applied: the watch goes on from the last whole one.',
     tests: [
       'a watch that is reset before its answer is sent again, without a list',
-      'a watch that is cut between frames goes on where it ended',
+      'a watch that is cut between frames resumes where it ended',
       'a watch that is cut anywhere in a frame loses and repeats nothing',
-      'half a frame at an orderly end of a watch is never applied, and comes again whole',
+      'an incomplete frame at an orderly end of a watch is not applied, and is sent again',
       'a first list that meets "reset" is asked for again until it comes',
       'a first list that meets "drop" is asked for again until it comes',
-      'a first list that comes in small pieces is whole',
-      'a stream that comes byte by byte is the same stream',
+      'a first list that comes in small chunks is complete',
+      'a stream that comes byte by byte gives the same events',
     ],
   },
   {
@@ -141,14 +140,14 @@ export const FAULTS: readonly Row[] = [
       malformed('an object without a name'),
       malformed('an ERROR event that is no Status'),
       malformed('a value that is no object'),
-      'garbage in place of the first list is asked for again',
-      'an object of another kind is left out, and the watch goes on',
-      'frames without a line feed between them are told apart',
+      'after invalid bytes the first list is requested again',
+      'an object of another kind is skipped, and the watch goes on',
+      'frames without a line feed between them are separated',
     ],
     elsewhere: [
       {
         file: 'test/cache/decode/decoder-fuzz.test.ts',
-        name: 'every frame before the first bad byte comes out, and the bad one is an error',
+        name: 'every frame before the first bad byte is decoded, and the bad one is an error',
       },
     ],
   },
@@ -158,9 +157,9 @@ export const FAULTS: readonly Row[] = [
       'TCP keep-alive and PINGs find it within 45 s over capstan/client-node; 150 s without a byte find it over any transport.',
     tests: [
       'a watch over a connection that the network forgot is opened again after 150 s of silence',
-      'a connection that falls silent in the middle of a frame loses nothing of it',
+      'a connection that falls silent in the middle of a frame loses no event',
       'a watch that gets headers and then nothing is opened again',
-      'a first list that is never answered is given up and asked for again',
+      'a first list that is never answered is aborted and requested again',
     ],
     elsewhere: [
       { file: 'test/client-node/keep-alive.test.ts', name: 'a watch over HTTP/1.1' },
@@ -178,7 +177,7 @@ export const FAULTS: readonly Row[] = [
     fault: 'a quiet watch',
     happens: 'Never cut while bookmarks come; without them two requests each 150 s, and no list.',
     tests: [
-      'a quiet watch with its bookmarks each minute is never cut',
+      'a quiet watch with bookmarks each minute is never closed',
       'a quiet watch without bookmarks costs a request now and then, and no list',
     ],
   },
@@ -193,7 +192,9 @@ export const FAULTS: readonly Row[] = [
     fault: 'a very short watch',
     happens:
       'One that ends within a second without an event is backed off from, and then everything is asked for again. One whose events bring nothing new is opened again, after three in a row with back-off.',
-    tests: ['watches that end at once without an event are backed off from, and nothing is missed'],
+    tests: [
+      'watches that end at once without an event are repeated with back-off, and no event is missed',
+    ],
   },
   {
     fault: 'events that come twice or in another order',
@@ -201,7 +202,7 @@ export const FAULTS: readonly Row[] = [
       'Applied by key, as in client-go: handlers may see an older state again, and the cache ends right. A RetryWatcher drops what is not newer.',
     tests: [
       'events that come again after a new connection are applied by key',
-      'events of two objects in the wrong order end with the same cache',
+      'events of two objects in another order give the same cache',
     ],
   },
   {
@@ -209,7 +210,7 @@ export const FAULTS: readonly Row[] = [
     happens:
       'A bookmark moves the version from which the watch goes on. Handlers do not get it, and no bookmark is required.',
     tests: [
-      'a bookmark moves the version from which a quiet watch goes on',
+      'a bookmark sets the version from which a quiet watch resumes',
       'a quiet watch without bookmarks costs a request now and then, and no list',
     ],
   },
@@ -218,8 +219,8 @@ export const FAULTS: readonly Row[] = [
     happens:
       'The object is applied; the last version stays the one to go on from, so that events come twice rather than never.',
     tests: [
-      'events without a version are applied, and nothing is missed when the watch ends',
-      'a first list without versions is followed all the same',
+      'events without a version are applied, and no event is missed when the watch ends',
+      'a first list without versions is followed by a watch',
     ],
   },
   {
@@ -228,9 +229,9 @@ export const FAULTS: readonly Row[] = [
       'Nothing of the stream reaches the cache. It is begun again, or given up for a list where the server does not know it.',
     tests: [
       'initial objects whose end bookmark never comes are listed instead',
-      'a bookmark among the initial objects is not their end',
-      'a stream of initial objects that ends before its bookmark is begun again, and nothing of it is applied',
-      'a server that does not know streams of initial objects is asked for a list',
+      'a bookmark among the initial objects does not end them',
+      'a watch list that ends before its bookmark is opened again, and none of its objects is applied',
+      'a server without watch lists is asked for a list',
     ],
   },
   {
@@ -246,7 +247,7 @@ export const FAULTS: readonly Row[] = [
     happens:
       'Up to 16 MiB and 10 000 levels like any other; beyond that a `decode` error, never memory without end.',
     tests: [
-      'an object of two megabytes is followed like any other',
+      'an object of two megabytes is an ordinary object',
       malformed('a frame above 16 MiB'),
       malformed('a frame that nests too deep'),
     ],
@@ -255,7 +256,7 @@ export const FAULTS: readonly Row[] = [
     fault: 'a watch compressed with gzip, one member a flush',
     happens:
       'The request asks for identity. A body that is compressed nevertheless is read over capstan/client-node, member by member.',
-    tests: ['a server that compresses streams and lists for those who accept it is read as it is'],
+    tests: ['a server that compresses streams and lists on request is read uncompressed'],
     elsewhere: [
       {
         file: 'test/client-node/compressed-responses.test.ts',
@@ -281,11 +282,11 @@ export const FAULTS: readonly Row[] = [
     fault: 'a slow consumer',
     happens:
       'The server ends the watch; it goes on where it was. Handlers do not slow down the reading.',
-    tests: ['a client that is too slow has its watch ended, and goes on where it was'],
+    tests: ['the watch of a slow client is ended by the server, and resumes where it was'],
     elsewhere: [
       {
         file: 'test/cache/informer/informer.test.ts',
-        name: 'that are slow delay nobody else, are told one thing at a time, and miss nothing',
+        name: 'that are slow do not delay others, get one notification at a time, and miss none',
       },
     ],
   },
@@ -295,11 +296,11 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/reflector/reflector.test.ts',
-        name: 'stops at once in whatever it is doing, and leaves no timer behind',
+        name: 'stops at once in every state, without a timer left',
       },
       {
         file: 'test/cache/informer/informer.test.ts',
-        name: 'ends with its signal, at any moment, and tells handlers nothing after that',
+        name: 'ends with its signal, at any moment, and does not notify handlers after that',
       },
     ],
   },
@@ -310,7 +311,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/informer/informer.test.ts',
-        name: 'that throw or reject fail nobody else, and lose only the item they failed on',
+        name: 'that throw or reject do not affect others, and lose only that notification',
       },
     ],
   },
@@ -318,7 +319,7 @@ export const FAULTS: readonly Row[] = [
     fault: 'a clock that jumps, a machine that slept, very long delays',
     happens:
       'Time is monotonic; what became due meanwhile happens then, and the watch goes on from its version.',
-    tests: ['a machine that slept for an hour goes on, and nothing is missed'],
+    tests: ['after an hour of sleep of the machine the watch goes on, and no event is missed'],
     elsewhere: [
       {
         file: 'test/workqueue/cases/delaying-queue.ts',
@@ -333,11 +334,11 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/reflector/idle-timeout.test.ts',
-        name: 'does not count the time in which its reader was busy',
+        name: 'does not count the time while its reader is busy',
       },
       {
         file: 'test/cache/informer/informer.test.ts',
-        name: 'lets timers and I/O run in the middle of a long batch',
+        name: 'yields to timers and I/O in the middle of a long batch',
       },
     ],
   },
@@ -455,7 +456,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/decode/frames.test.ts',
-        name: 'end where their value ends, with or without line feeds and space between them',
+        name: 'end where their JSON value ends, with or without line feeds and white space between them',
       },
     ],
   },

@@ -1,4 +1,4 @@
-/** docs/watch-faults.md, as the rows tell it. */
+/** Writes docs/watch-faults.md from the rows. */
 import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
 const HEAD = `# What a watch meets

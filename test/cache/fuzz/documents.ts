@@ -1,6 +1,6 @@
 /**
- * Random watch streams and lists as bytes: JSON as servers write it and as nobody would, and then
- * damaged. What comes out is a function of the generator alone.
+ * Random watch streams and lists as bytes: usual and unusual JSON, then damaged. The result depends
+ * only on the random generator.
  */
 import type { Random } from '../../helpers/random.ts';
 
@@ -51,7 +51,7 @@ const NUMBERS = [
   '1.0',
 ];
 const LITERALS = ['true', 'false', 'null'];
-/** What is valid nowhere, or only there. */
+/** Tokens that are invalid, or valid only in some places. */
 const WRONG = [
   '01',
   '+1',
@@ -113,7 +113,7 @@ export class Documents {
     return bytes;
   }
 
-  /** Where the network cuts so many bytes. */
+  /** Random split positions for this many bytes. */
   cuts(length: number): number[] {
     const random = this.#random;
     if (length < 400 && random.chance(0.05)) return Array.from({ length }, (_, at) => at + 1);
@@ -148,8 +148,8 @@ export class Documents {
       case 6:
         return spliced(encoder.encode(random.pick(WRONG)));
       case 7:
-        // UTF-8 that is none: a lone continuation, an overlong form, a surrogate, a beginning
-        // without an end, a byte order mark.
+        // Invalid UTF-8: a lone continuation byte, an overlong form, a surrogate, a truncated
+        // sequence; and a byte order mark.
         return spliced(
           random.pick([[0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xef, 0xbb, 0xbf]]),
         );

@@ -1,8 +1,8 @@
 /**
- * The fuzz of decoders: damaged watch streams and lists in random pieces. For each input: nothing
- * but a DECODE error is thrown, each frame before the first bad byte comes out as JSON.parse would
- * give it, and a bad one is an error, never skipped. What was handed out is compared after the
- * stream has ended, so that it must have stayed what it was.
+ * The fuzz of decoders: damaged watch streams and lists in random pieces. For each input: only
+ * DECODE errors are thrown, each frame before the first bad byte is decoded as by JSON.parse, and a
+ * bad one is an error, never skipped. Objects are compared after the stream has ended, so that they
+ * must not have changed.
  */
 
 import { CapstanError } from '../../../bindings/base/errors.ts';
@@ -23,7 +23,7 @@ import {
 
 export interface Subject {
   name: string;
-  /** Asked for anew from time to time: what was decoded is never stored. */
+  /** Created again from time to time, because decoded objects are never stored. */
   decoder(): Decoder<object>;
   /** Leaves metadata.managedFields out. */
   cut: boolean;
@@ -38,7 +38,7 @@ export interface FuzzReport {
 
 const PER_DECODER = 500;
 
-/** Throws at the first input that a decoder gets wrong, with all that is needed to try it again. */
+/** Throws at the first input that a decoder gets wrong, with the seed and the input. */
 export function fuzz(subject: Subject, options: { seed: number; inputs: number }): FuzzReport {
   const report: FuzzReport = { inputs: 0, frames: 0, pages: 0, errors: 0 };
   let decoder = subject.decoder();
@@ -68,7 +68,7 @@ export function fuzz(subject: Subject, options: { seed: number; inputs: number }
 function* pieces(bytes: Uint8Array, cuts: readonly number[]): Generator<Uint8Array> {
   let from = 0;
   for (const to of cuts) {
-    // The network's memory is not ours: what it held is overwritten once it was pushed.
+    // The memory of a chunk is reused after the push, so it is overwritten here.
     const piece = bytes.slice(from, to);
     yield piece;
     piece.fill(0x58);
@@ -141,7 +141,7 @@ function shown(frame: Frame<object>): Shown {
   }
 }
 
-/** The DECODE error that the call throws, if it throws one; any other is a crash and passed on. */
+/** The DECODE error of the call, if any; other errors are thrown. */
 function decodeError(call: () => void): CapstanError | undefined {
   try {
     call();

@@ -1,7 +1,6 @@
 /**
- * What a decoder must make of bytes, by other means than any decoder: the end of each value by a
- * grammar of our own, byte by byte, its content by JSON.parse of all its text, and what counts as
- * an event said once more.
+ * The expected result of decoding, computed independently of all decoders: the end of each value by
+ * its own grammar, byte by byte; the content by JSON.parse; and the rules for events written again.
  */
 import { asShown, isForeign } from '../decode/shown-object.ts';
 import { EXPECTED } from './documents.ts';
@@ -13,9 +12,9 @@ export type Shown = string;
 export interface ExpectedStream {
   frames: Shown[];
   /**
-   * `error`: a value that is complete is none, or no event: that must be told. `doomed`: bytes that
-   * can become no value, of which the brackets do not close: that may be told at once, or be waited
-   * on. `none`: all is well, if perhaps half.
+   * `error`: a complete value is invalid or not an event, which must be an error. `doomed`: bytes
+   * that cannot become valid, with open brackets: an error now, or waiting for more. `none`: valid
+   * so far, perhaps incomplete.
    */
   end: 'error' | 'doomed' | 'none';
 }
@@ -49,9 +48,8 @@ export function expectedStream(bytes: Uint8Array, cut: boolean): ExpectedStream 
 export const misleadsEngines = (bytes: Uint8Array): boolean => latin1(bytes).includes('"\\\\"');
 
 /**
- * Lists that may be refused although JSON.parse takes them: those that are not UTF-8, which outside
- * of an item no decoder needs to go on with, and those with items twice, of which the first need
- * not be forgotten.
+ * Lists that may be refused although JSON.parse accepts them: with invalid UTF-8 outside of items,
+ * or with repeated items.
  */
 export function mayRefuse(bytes: Uint8Array): boolean {
   if (latin1(bytes).split('"items"').length > 2) return true;
@@ -66,7 +64,7 @@ export function mayRefuse(bytes: Uint8Array): boolean {
 const latin1 = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 
-/** The page as text; undefined for what is none. */
+/** The page as text; undefined if it is not a page. */
 export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined {
   let body: unknown;
   try {
@@ -110,7 +108,7 @@ export const showEvent = (type: string, object: Shown, resourceVersion: string):
 export const showBookmark = (resourceVersion: string, end: boolean): Shown =>
   `BOOKMARK ${JSON.stringify(resourceVersion)} ${end}`;
 
-/** With the order of members, which counts. `cut`: less metadata.managedFields. */
+/** As text, with the order of members. `cut`: without metadata.managedFields. */
 export function objectText(object: unknown, cut: boolean): Shown {
   const metadata = at(object, 'metadata');
   if (!cut || !isObject(metadata) || !Object.hasOwn(metadata, 'managedFields'))
@@ -162,10 +160,7 @@ const stringAt = (value: unknown, member: string): string => {
 const isSpace = (byte: number): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/**
- * Whether the brackets that open at `from` close, as far as one can tell without knowing the
- * grammar.
- */
+/** Whether the brackets that open at `from` are closed, by counting them. */
 function closes(bytes: Uint8Array, from: number): boolean {
   let depth = 0;
   let inString = false;
@@ -184,8 +179,7 @@ function closes(bytes: Uint8Array, from: number): boolean {
 type State = 'value' | 'first element' | 'first name' | 'name' | 'colon' | 'after';
 
 /**
- * Where the JSON object that begins at `start` ends; MORE when the bytes end first, BAD when none
- * can begin so. RFC 8259.
+ * The end of the JSON object at `start`; MORE if it is incomplete, BAD if it is invalid. RFC 8259.
  */
 function valueEnd(bytes: Uint8Array, start: number): number {
   const open: number[] = [];
@@ -249,9 +243,7 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   return MORE;
 }
 
-/**
- * A number or a word: taken as far as its characters go, and then asked of a regular expression.
- */
+/** A number or a word: read to its last character, then matched by a regular expression. */
 function scalarEnd(bytes: Uint8Array, start: number): number {
   let end = start;
   while (end < bytes.length && /[-+.0-9a-zA-Z]/.test(String.fromCharCode(bytes[end] as number)))

@@ -1,4 +1,4 @@
-/** Handlers that do not keep up: their backlog, its mark, and what is merged above a limit. */
+/** Handlers that are behind: their backlog, its high-water mark, and merging above a limit. */
 import {
   type DeletedFinalStateUnknown,
   ListWatch,
@@ -16,7 +16,7 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 const reported = collectErrors();
 const v = (value: number | string) => ({ data: { v: String(value) } });
 
-/** Lets a held handler have all that waits, and gives what it was told since. */
+/** Releases a blocked handler, and returns the notifications since. */
 async function drain(
   clock: FakeClock,
   held: ReturnType<typeof heldHandler>,
@@ -32,7 +32,7 @@ async function drain(
   return held.told.slice(from);
 }
 
-/** An informer whose handler is stuck in its first notification, that of `first`. */
+/** An informer whose handler is blocked in its first notification, for `first`. */
 async function stuck(coalesceAbove: number | undefined) {
   const { clock, server, informer } = setUp({ shutdownTimeout: 0 });
   const held = heldHandler();
@@ -45,7 +45,7 @@ async function stuck(coalesceAbove: number | undefined) {
 }
 
 describe('a backlog', () => {
-  test('counts what waits, not what is being delivered', async () => {
+  test('counts waiting notifications, not the one being delivered', async () => {
     const { clock, server, informer, held, registration } = await stuck(undefined);
     expect(registration.pending()).toBe(0);
     server.put('a');
@@ -59,7 +59,7 @@ describe('a backlog', () => {
     expect(registration.pending()).toBe(0);
   });
 
-  test('merges nothing unless asked', async () => {
+  test('merges nothing by default', async () => {
     const { clock, server, informer, held, registration } = await stuck(undefined);
     for (let i = 0; i < 20; i++) server.put('a', v(i));
     await clock.settle();
@@ -69,7 +69,7 @@ describe('a backlog', () => {
     await informer.stop();
   });
 
-  test('calls back at its mark, again only after it has been below half of it, and survives a callback that throws', async () => {
+  test('calls onHighWater at its mark, again only after it was below half of it, and also after a callback that throws', async () => {
     const { clock, server, informer } = setUp({ shutdownTimeout: 0 });
     const held = heldHandler();
     const depths: number[] = [];
@@ -106,7 +106,7 @@ describe('a backlog', () => {
     await informer.stop();
   });
 
-  test('calls back at its mark also where the initial list brings it there', async () => {
+  test('calls onHighWater also if the initial list reaches the mark', async () => {
     const { clock, server, informer } = setUp();
     const depths: number[] = [];
     for (const name of ['a', 'b', 'c']) server.put(name);
@@ -135,7 +135,7 @@ describe('a backlog', () => {
 });
 
 describe('above the limit', () => {
-  test('updates become one, from the first old state to the last new one, and its change says so', async () => {
+  test('updates become one, from the first old state to the last new one, with the change between these', async () => {
     const { clock, server, informer } = setUp();
     const told: [string | undefined, string | undefined, boolean][] = [];
     let release = (): void => undefined;
@@ -159,7 +159,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('an addition takes the newest state, an update gives way to the deletion', async () => {
+  test('an addition takes the newest state, and a deletion replaces an update', async () => {
     const { clock, server, informer, held, registration } = await stuck(0);
     server.put('a', v(1));
     server.put('a', v(2));
@@ -173,7 +173,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('an object that came and went unheard of is not told at all', async () => {
+  test('an addition and a deletion that both wait cancel out', async () => {
     const { clock, server, informer, held, registration } = await stuck(0);
     for (const name of ['a', 'b', 'a', 'c']) {
       server.put(name, v(1));
@@ -186,7 +186,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('a deletion and what comes after it stay apart', async () => {
+  test('a deletion and a later addition stay two notifications', async () => {
     const { clock, server, informer, held, registration } = await stuck(0);
     server.remove('first');
     server.put('first', v(1));
@@ -203,7 +203,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('only new notifications are merged, into the last one of their key; what was told before its key came again stays', async () => {
+  test('only new notifications are merged, into the last waiting one of their key', async () => {
     const { clock, server, informer, held, registration } = await stuck(3);
     for (let i = 1; i <= 10; i++) for (const name of ['a', 'b']) server.put(name, v(i));
     await clock.settle();
@@ -220,7 +220,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('the last of a key is merged into also after an earlier one of it has been told', async () => {
+  test('a new notification is merged into the last one of its key also after an earlier one was delivered', async () => {
     const { clock, server, informer, held, registration } = await stuck(2);
     for (const i of [1, 2, 3]) server.put('a', v(i));
     await clock.settle();
@@ -234,7 +234,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('an addition of the initial list stays one, and the handler has synced when all that is left of the list was told', async () => {
+  test('a merged addition of the initial list stays initial, and the handler has synced once the rest of the list is delivered', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     for (const name of ['a', 'b', 'c']) server.put(name, v(1));
@@ -256,9 +256,9 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  // A server that repeats a key in a list makes two additions of it. When the first had been told,
-  // the second and a deletion must not cancel out: the handler would keep the object for ever.
-  test('a deletion is told where a list named the key twice and the handler has heard of it', async () => {
+  // A list with a repeated key gives two additions. After the first was delivered, the second and a
+  // deletion must not cancel out, or the handler would keep the object for ever.
+  test('a deletion is delivered if a list had the key twice and the handler got the first addition', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const object = server.put('a', v(1));
@@ -280,7 +280,7 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  test('a handler that is told less still ends with the state of the server, whatever happens', async () => {
+  test('a handler that merges notifications ends with the state of the server after random events', async () => {
     const seed = testSeed();
     console.log(`coalescing: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -354,7 +354,7 @@ describe('above the limit', () => {
     expect([...content.keys()].sort()).toEqual(server.names().sort());
     for (const { objects } of copies) expect(objects).toEqual(content);
     const merged = copies.map(({ registration }) => registration.coalesced());
-    // Nothing is lost: each notification was delivered, or is counted as merged.
+    // Each notification was delivered or is counted as merged.
     const all = copies.map(({ told, registration }) => told() + registration.coalesced());
     expect(new Set(all).size).toBe(1);
     expect(merged[0]).toBeGreaterThan(50);

@@ -1,4 +1,4 @@
-/** Whether a resource is served, asked by many at once. */
+/** Concurrent calls of isServed. */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ import { ConfigMaps } from '../../helpers/resources.ts';
 const widgets = { ...ConfigMaps, group: 'e.x', plural: 'widgets', kind: 'Widget' };
 const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets'];
 
-/** A server without widgets, that answers when it is told to. */
+/** A server without widgets, whose answers the test releases. */
 function slow() {
   const asked: string[] = [];
   const told = Promise.withResolvers<void>();
@@ -31,9 +31,9 @@ function slow() {
   };
 }
 
-// A hundred controllers of one kind asked a hundred times at their start, and each ten seconds
-// where it was not served.
-test('who asks while another waits for the answer gets that one, and who asks later another', async () => {
+// A hundred controllers of one kind sent a hundred requests at their start, and every ten seconds
+// while it was not served.
+test('concurrent calls of isServed share one request, and a later call sends another', async () => {
   const server = slow();
   const all = Promise.all(Array.from({ length: 100 }, () => server.isServed()));
   server.answer();
@@ -44,7 +44,7 @@ test('who asks while another waits for the answer gets that one, and who asks la
   expect(server.clock.timers()).toBe(0);
 });
 
-test('a signal ends the call of its own: who waited with it for the answer asks anew', async () => {
+test('an aborted call of isServed ends alone: others that shared its request send a new one', async () => {
   const server = slow();
   const [first, second] = [new AbortController(), new AbortController()];
   const answers = [

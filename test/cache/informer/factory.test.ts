@@ -1,4 +1,4 @@
-/** Informers that are shared: one a resource, one start, one end. */
+/** The factory of shared informers. */
 import {
   type DeletedFinalStateUnknown,
   defineResource,
@@ -80,7 +80,7 @@ describe('a factory', () => {
     ]);
   });
 
-  test('has another one for another namespace, selector or form of the same resource', () => {
+  test('has separate informers for other namespaces, selectors and metadataOnly of one resource', () => {
     const { factory } = setUp({ namespace: 'a' });
     const selections = [
       {},
@@ -95,9 +95,9 @@ describe('a factory', () => {
     expect(factory.informerFor(ConfigMaps, { namespace: 'a' })).toBe(informers[0]);
   });
 
-  // They were found by the very definition: another one of the same resource was listed in all
-  // namespaces, whole, and a second time.
-  test('means by a resource any definition of it, in its options too', () => {
+  // Options were found by the definition object: another definition of the resource got a second
+  // informer, without them.
+  test('treats all definitions of a resource as equal, also in its options', () => {
     const { group, version, kind, plural, namespaced } = ConfigMaps;
     const again = defineResource<ConfigMap>()({ group, version, kind, plural, namespaced });
     const { factory } = setUp({
@@ -114,7 +114,7 @@ describe('a factory', () => {
     expect([...factory.informers().keys()]).toEqual(['configmaps/v1 in a with labels app=x']);
   });
 
-  test('has one for each of several namespaces, asked for by name, and one for all of what has no namespace', async () => {
+  test('has one informer for each of several namespaces, and one for a cluster-scoped resource', async () => {
     const { clock, server, factory } = setUp({
       namespaces: ['a', 'b'],
       selections: new Map([[Secrets, { namespaces: ['c', 'd'], labelSelector: 'x' }]]),
@@ -156,7 +156,7 @@ describe('a factory', () => {
     [{ selections: new Map([[Nodes, { namespaces: ['a'] }]]) }],
     [{ selections: new Map([[ConfigMaps, undefined]]) as never }],
     [{ selections: new Map([[undefined, { namespaces: ['a'] }]]) as never }],
-  ])('refuses namespaces that say nothing, or two things: %o', (options) => {
+  ])('refuses empty, duplicate or contradictory namespaces: %o', (options) => {
     expect(() => setUp(options as Parameters<typeof setUp>[0])).toThrow(invalid);
   });
 
@@ -176,7 +176,7 @@ describe('a factory', () => {
     );
   });
 
-  test('looks at its namespace, for resources that have any', async () => {
+  test('restricts namespaced resources to its namespace', async () => {
     const { clock, server, factory } = setUp({ namespace: 'kube-system' });
     factory.informerFor(ConfigMaps);
     factory.informerFor(Nodes);
@@ -188,7 +188,7 @@ describe('a factory', () => {
     ]);
   });
 
-  test('starts what was not started yet, each time it is told to', async () => {
+  test('starts the informers that were not started yet, at each call of start', async () => {
     const { clock, server, factory } = setUp();
     factory.start();
     const informer = factory.informerFor(ConfigMaps);
@@ -205,7 +205,7 @@ describe('a factory', () => {
     expect(reported).toEqual([]);
   });
 
-  test('leaves alone an informer that somebody has started himself', async () => {
+  test('does not start an informer that the program has started', async () => {
     const { clock, server, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     void informer.run();
@@ -217,7 +217,7 @@ describe('a factory', () => {
     expect(informer.isStopped()).toBe(true);
   });
 
-  test('names what has not synced, with the reason of the signal', async () => {
+  test('names the informers that have not synced, with the reason of the signal', async () => {
     const { clock, server, factory } = setUp();
     server.intercept = (request) =>
       request.path.endsWith('nodes') ? new Promise(() => undefined) : undefined;
@@ -248,7 +248,7 @@ describe('a factory', () => {
     expect(reported).toEqual([]);
   });
 
-  test('ends all its informers at shutdown, waits for them, and starts none after it', async () => {
+  test('stops all its informers at shutdown, waits for them, and starts none after it', async () => {
     const { clock, server, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     factory.start();
@@ -282,7 +282,7 @@ describe('a factory', () => {
     await removed;
   });
 
-  test('waits at shutdown for informers that its signal has ended', async () => {
+  test('waits at shutdown for informers that the signal has stopped', async () => {
     const { clock, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     const stop = new AbortController();
@@ -293,7 +293,7 @@ describe('a factory', () => {
     expect(informer.isStopped()).toBe(true);
   });
 
-  test('forgets an informer that is removed, and makes a new one when it is asked for again', async () => {
+  test('creates a new informer after the old one was removed', async () => {
     const { clock, server, factory } = setUp();
     const first = factory.informerFor(ConfigMaps);
     factory.start();
@@ -308,7 +308,7 @@ describe('a factory', () => {
     expect(second.hasSynced()).toBe(true);
   });
 
-  test('lets its user change the query of every request', async () => {
+  test('applies tweakListOptions to the query of every request', async () => {
     const { clock, server, factory } = setUp({
       tweakListOptions: (query) => {
         query.labelSelector = 'app=web';
@@ -323,7 +323,7 @@ describe('a factory', () => {
     ]);
   });
 
-  test('gives all informers its transform, and its resync period unless a resource has its own', async () => {
+  test('passes its transform to all informers, and its resync period unless the resource has its own', async () => {
     const { clock, server, factory } = setUp({
       resyncPeriod: 5_000,
       customResync: new Map([[Nodes, 2_000]]),
@@ -357,7 +357,7 @@ describe('a factory', () => {
     expect(maps.getIndexer().getByKey('default/a')?.metadata.resourceVersion).toBe('cut');
   });
 
-  test('gives the informers of a resource what was said for it, and else what was said for all', async () => {
+  test('applies the options of a resource over those of all resources', async () => {
     const { clock, server, factory } = setUp({
       drop: ['data.seen'],
       perResource: new Map([[Secrets, { drop: ['data.hidden'], transform: undefined }]]),
@@ -370,7 +370,7 @@ describe('a factory', () => {
     expect((secrets.getIndexer().getByKey('n/a') as ConfigMap).data).toEqual({ seen: 'a' });
   });
 
-  test('lets a resource have decoded objects where all others stay bytes, and the reverse', async () => {
+  test('lets one resource keep decoded objects and all others bytes, and the reverse', async () => {
     const { clock, server, factory } = setUp({
       transform: (object) => ({ ...object, cut: true }),
       perResource: new Map([[Secrets, { transform: undefined, maxBytes: 1e6 }]]),
@@ -385,7 +385,7 @@ describe('a factory', () => {
     expect([maps.status().bytes.live, secrets.status().bytes.live > 0]).toEqual([0, true]);
   });
 
-  test('stops at the end of a block that uses it', async () => {
+  test('is shut down at the end of an await using block', async () => {
     const { clock, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     {
@@ -396,7 +396,7 @@ describe('a factory', () => {
     expect(informer.isStopped()).toBe(true);
   });
 
-  test('refuses what makes no sense', () => {
+  test('refuses invalid options', () => {
     const server = new LiveServer();
     expect(() => newSharedInformerFactory({} as LiveServer)).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { resyncPeriod: Number.NaN })).toThrow(invalid);
@@ -438,14 +438,14 @@ describe('whether a resource is served', () => {
   };
   const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets limit 1'];
 
-  test('is denied where discovery lacks it and a list of it is refused with 404', async () => {
+  test('is false if discovery lacks it and a list is refused with 404', async () => {
     expect(await ask(lacking, () => answer(404, '404 page not found'))).toEqual([
       false,
       [discovery, list],
     ]);
   });
 
-  test('is affirmed by discovery, or by a list where a server has no discovery of it yet', async () => {
+  test('is true by discovery, or by a list if discovery does not have the resource yet', async () => {
     const having = json({
       kind: 'APIResourceList',
       resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }],
@@ -460,14 +460,14 @@ describe('whether a resource is served', () => {
     expect(await ask(lacking, empty)).toEqual([true, [discovery, list]]);
   });
 
-  test('is assumed where it cannot be told: an informer will find out', async () => {
+  test('is true if it is unknown: an informer will find out', async () => {
     expect((await ask(() => answer(403, '{}')))[0]).toBe(true);
     expect((await ask(() => answer(200, '<html>')))[0]).toBe(true);
     expect((await ask(lacking, () => answer(403, '{}')))[0]).toBe(true);
     expect((await ask(lacking, () => answer(500, 'oh')))[0]).toBe(true);
   });
 
-  test('is not asked where the informer has synced', async () => {
+  test('takes no request if the informer has synced', async () => {
     const { clock, server, factory } = setUp();
     factory.informerFor(ConfigMaps);
     factory.start();
@@ -478,7 +478,7 @@ describe('whether a resource is served', () => {
     await expect(factory.isServed({} as typeof ConfigMaps)).rejects.toThrow(invalid);
   });
 
-  test('is said of it by the name that its informer has', () => {
+  test('is reported under the name of its informer', () => {
     const { factory } = setUp();
     expect(factory.nameOf(ConfigMaps)).toBe('configmaps/v1');
     expect(factory.nameOf(widgets, { namespace: 'a', metadataOnly: true })).toBe(
@@ -487,12 +487,12 @@ describe('whether a resource is served', () => {
   });
 });
 
-describe('what this process has written', () => {
+describe('a write of this process', () => {
   const made = (name: string): ConfigMap => ({
     metadata: { namespace: 'default', name, resourceVersion: '7', labels: { app: name } },
   });
 
-  test('is told by each informer of the resource that was to hold it, where a list takes that past it', async () => {
+  test('gives a tombstone in each informer that selects it, once a list has passed it', async () => {
     const { clock, server, factory } = setUp();
     const told: string[] = [];
     const tell = (by: string, from: typeof ConfigMaps, selection: InformerSelection): void => {
@@ -519,7 +519,7 @@ describe('what this process has written', () => {
     ]);
   });
 
-  test('costs the writer nothing where a function of the user throws', async () => {
+  test('does not fail if a function of the user throws', async () => {
     const { clock, factory } = setUp({
       tweakListOptions: () => {
         throw new Error('broken');
@@ -536,7 +536,7 @@ describe('what this process has written', () => {
     await clock.settle();
   });
 
-  test('is nothing to an informer that has ended, and an error without a name', async () => {
+  test('is ignored by a stopped informer, and is an error without a name', async () => {
     const { factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     factory.start();
@@ -560,7 +560,7 @@ describe('a lister', () => {
   const names = (objects: ConfigMap[]): string[] =>
     objects.map(({ metadata }) => metadata.name).sort();
 
-  test('selects by labels: some, all, none', async () => {
+  test('selects by labels: some objects, all, none', async () => {
     const lister = (await filled()).lister();
     expect(names(lister.list())).toEqual(['a', 'b', 'c']);
     expect(names(lister.list({ labelSelector: 'app=web' }))).toEqual(['a', 'b']);
@@ -570,7 +570,7 @@ describe('a lister', () => {
     expect(() => lister.list({ labelSelector: '=' })).toThrow(invalid);
   });
 
-  test('reads one namespace, and one object of it', async () => {
+  test('reads one namespace, and one object in it', async () => {
     const informer = await filled();
     const lister = informer.lister();
     expect(names(lister.namespace('default').list({ labelSelector: 'app' }))).toEqual(['a', 'b']);

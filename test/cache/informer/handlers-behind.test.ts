@@ -1,10 +1,10 @@
 /**
- * Handlers that need more of the thread than the reader of the watch: the reader lets them catch
- * up, and none of them can hold it up for good.
+ * Handlers that need more CPU time than the reader: the reader lets them catch up, and no handler
+ * can stop it.
  *
- * Story: reader and handlers had slices of one length, so that whatever a handler cost beyond the
- * reading of an event waited in memory: 31 000 of 50 000 notifications, 296 MB that the collector
- * took for long-lived, and an event cost 52 µs of CPU instead of 22.
+ * Reader and handlers had time slices of one length, so the backlog of a handler that costs more
+ * than reading grew: 31 000 of 50 000 notifications in 296 MB, which reached the old generation, so
+ * that an event cost 52 µs of CPU instead of 22.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
@@ -17,12 +17,15 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const FLOOD = 20_000;
 const CHUNK = 100;
-/** processor.ts: MOST_OVERDUE, STEADY, and what comes with it before the reader asks. */
+/**
+ * processor.ts: MAX_OVERDUE, MIN_BETWEEN_WAITS, and the rest of a chunk before the reader awaits
+ * `behind`.
+ */
 const MOST = 1000 + 256 + CHUNK;
 
 /**
- * An informer whose server has all events at once. To read one takes 0.01 ms on the clock; `spend`
- * is for what handlers take.
+ * An informer whose server sends all events at once. Reading one takes 0.01 ms on the clock;
+ * handlers call `spend`.
  */
 function flooded(fifo: 'real' | 'delta' = 'real') {
   let spent = 0;
@@ -60,7 +63,7 @@ function flooded(fifo: 'real' | 'delta' = 'real') {
 }
 
 test.each(['real', 'delta'] as const)(
-  'a flood is read no faster than handlers take it that only want the thread: queue %s',
+  'a flood is read no faster than synchronous handlers process it: queue %s',
   async (queue) => {
     const { made, spend, read } = flooded(queue);
     let most = 0;
@@ -87,7 +90,7 @@ test.each(['real', 'delta'] as const)(
 
 const versions = (): number[] => Array.from({ length: FLOOD }, (_, i) => 6 + i);
 
-test('a handler that never catches up delays the reading by some turns at a time, and others are told all of it', async () => {
+test('a handler that never catches up delays reading by a few turns at a time, and others get every notification', async () => {
   const { made, spend, read } = flooded();
   const quick: number[] = [];
   const slow = made.addEventHandler({ onUpdate: () => spend(4) }, { name: 'slow' }); // one a turn
@@ -99,13 +102,13 @@ test('a handler that never catches up delays the reading by some turns at a time
   for (; !read() || quick.length < FLOOD; turns++) await macrotask();
   expect(quick).toEqual(versions());
   expect(slow.pending()).toBeGreaterThan(FLOOD / 2);
-  // 8 turns for each 256 events, beside those of the reader's own slices.
+  // 8 turns for each 256 events, and those of the reader's own time slices.
   expect(turns).toBeLessThan(3 * 8 * (FLOOD / 256));
   await made.stop();
   await running;
 });
 
-test('a handler whose promise is waited for holds up nobody', async () => {
+test('a handler with a pending promise does not delay reading', async () => {
   const { made, read } = flooded();
   const gate = Promise.withResolvers<void>();
   const hanging = made.addEventHandler({ onUpdate: () => gate.promise });
@@ -120,7 +123,7 @@ test('a handler whose promise is waited for holds up nobody', async () => {
   await running;
 });
 
-test('what is overdue is what waits for the thread alone', async () => {
+test('notifications are overdue only while no promise of the handler is pending', async () => {
   const processor = new SharedProcessor<ConfigMap>();
   const clock = new FakeClock();
   let settle = (): void => undefined;

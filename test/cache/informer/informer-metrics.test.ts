@@ -1,7 +1,4 @@
-/**
- * The metrics of informers: client-go's and ours, for a provider of the user's and in Prometheus'
- * text format.
- */
+/** The metrics of informers: for a custom provider, and in the text format of Prometheus. */
 import {
   type InformerMetricsProvider,
   InformerPrometheusProvider,
@@ -15,7 +12,7 @@ import { ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 
-/** A provider that writes down what it is told. */
+/** A provider that records its calls. */
 function recorder() {
   const calls: string[] = [];
   let readings: InformerReadings | undefined;
@@ -33,7 +30,7 @@ function recorder() {
   return { calls, provider, readings: () => readings };
 }
 
-/** Processing a delta takes as long as one look at it does: half a second. */
+/** Processing a delta takes half a second, the time of one reading of the clock. */
 class SlowClock extends FakeClock {
   slow = false;
   override now(): number {
@@ -43,7 +40,7 @@ class SlowClock extends FakeClock {
 }
 
 describe('a provider of metrics', () => {
-  test('is told what is queued, how long it took, and the version of the store when that changes', async () => {
+  test('gets the queue length, the processing latency, and the version of the store when it changes', async () => {
     const { calls, provider, readings } = recorder();
     const clock = new SlowClock();
     const { server, informer } = setUp({
@@ -78,7 +75,7 @@ describe('a provider of metrics', () => {
     expect(calls).toEqual(['web configmaps queued 0', 'end']);
   });
 
-  test('is not asked for an informer without a name, and one that throws costs nothing but a report', async () => {
+  test('is not called for an informer without a name; if it throws, that is only reported', async () => {
     const nameless = recorder();
     const first = setUp({ metricsProvider: nameless.provider });
     first.server.put('a');
@@ -107,8 +104,8 @@ describe('a provider of metrics', () => {
     }
   });
 
-  test('whose metrics reject costs nothing but reports', async () => {
-    // Story: only what was thrown was caught, and a provider of async functions ended the process.
+  test('whose metrics reject only causes reports', async () => {
+    // Only thrown errors were caught; the rejection of an async provider ended the process.
     const away = () => Promise.reject(new Error('the backend is away'));
     const { clock, server, informer } = setUp({
       name: 'web',
@@ -171,7 +168,7 @@ describe('a provider of metrics', () => {
     for (const { informer } of informers) await informer.stop();
   });
 
-  test('may be missing where the informer has a name (TestWithStoreMetricsDefaulting)', async () => {
+  test('may be missing for an informer with a name (TestWithStoreMetricsDefaulting)', async () => {
     const { clock, server, informer } = setUp({ name: 'web' });
     server.put('a');
     void informer.run();
@@ -180,8 +177,8 @@ describe('a provider of metrics', () => {
     await informer.stop();
   });
 
-  // The name stayed taken for ever.
-  test('hears nothing of an informer that is stopped before it runs', async () => {
+  // The name stayed in use for ever.
+  test('is not called for an informer that is stopped before it runs', async () => {
     const { calls, provider } = recorder();
     const { informer } = setUp({ name: 'web', metricsProvider: provider });
     await informer.stop();
@@ -193,7 +190,7 @@ describe('a provider of metrics', () => {
     expect(reported).toEqual([]);
   });
 
-  test('gives the last 15 digits of a version, and none of one that is no number', async () => {
+  test('gets the last 15 digits of a version, and nothing if it is not a number', async () => {
     const { calls, provider } = recorder();
     const { clock, server, informer } = setUp({ name: 'web', metricsProvider: provider });
     void informer.run();
@@ -285,7 +282,7 @@ describe('the text format', () => {
     expect(metrics.text()).not.toMatch(/gauge|handler/);
   });
 
-  test('says how many seconds ago the server last sent a byte, once it has', async () => {
+  test('has the seconds since the server last sent a byte, once it has sent one', async () => {
     const metrics = new InformerPrometheusProvider();
     const { clock, server, informer } = setUp({ name: 'web', metricsProvider: metrics });
     server.intercept = () => new Promise(() => undefined);
@@ -306,8 +303,8 @@ describe('the text format', () => {
   });
 
   test('keeps the counts of an informer that has ended, until another one ends', async () => {
-    // Story: who stopped an informer and made another of its name saw the count go back, which
-    // reads as a restart of the process. And a hundred that had ended were written at each scrape.
+    // With a second informer of the same name the counts decreased, which looks like a restart of
+    // the process; and the counts of a hundred stopped informers were written at each scrape.
     const metrics = new InformerPrometheusProvider();
     const live = async (name: string, objects: number): Promise<void> => {
       const { clock, server, informer } = setUp({ name, metricsProvider: metrics });

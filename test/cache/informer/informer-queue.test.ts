@@ -34,7 +34,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     return { clock, server, informer, registration, told };
   }
 
-  // A DeltaFIFO has nothing to pop after an empty list, so nothing used to wake the informer.
+  // A DeltaFIFO has nothing to pop after an empty list, so nothing woke the informer.
   test('has synced, handlers included, after a list without objects', async () => {
     const { clock, informer, registration } = setUp();
     const running = informer.run();
@@ -45,7 +45,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('tells of the list, of every later change, of a resync, and of what a new list lacks', async () => {
+  test('notifies of the list, of every later change, of a resync, and of deletions found by a relist', async () => {
     const { clock, server, informer, registration, told } = setUp();
     server.put('a');
     server.put('b');
@@ -75,7 +75,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     await informer.stop();
   });
 
-  test('has handlers that leave out what they do not want to hear', async () => {
+  test('takes handlers without some of the three methods', async () => {
     const { clock, server, informer } = setUp();
     informer.addEventHandler({});
     server.put('a');
@@ -88,7 +88,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     await informer.stop();
   });
 
-  // When the option was renamed, informers went on to read its former name: "delta" was ignored.
+  // After the option was renamed, informers read its former name, so "delta" was ignored.
   test('takes the deltas of one chunk in the order of its FIFO', async () => {
     const { clock, server, informer, told } = setUp();
     server.put('a');

@@ -1,4 +1,4 @@
-/** What an informer says of itself, and its stream of events. */
+/** The status of an informer, and its stream of events. */
 import { describe, expect, test } from 'vitest';
 import { answer, statusBody } from '../../helpers/cache/live-server.ts';
 import { heldHandler, setUp } from '../../helpers/cache/recording-handlers.ts';
@@ -7,7 +7,7 @@ import { collectErrors } from '../../helpers/reported-errors.ts';
 collectErrors();
 
 describe('the status of an informer', () => {
-  test('tells of the server, the cache and each handler', async () => {
+  test('describes the server, the cache and each handler', async () => {
     const { clock, server, informer } = setUp({
       watchErrorHandler: () => undefined,
       shutdownTimeout: 0,
@@ -59,7 +59,7 @@ describe('the status of an informer', () => {
 });
 
 describe('a stream of events', () => {
-  test('that begins late starts with what is there; two streams have each their own', async () => {
+  test('that starts late begins with the cached objects; two streams are independent', async () => {
     const { clock, server, informer } = setUp();
     for (const name of ['a', 'b']) server.put(name);
     void informer.run();
@@ -80,7 +80,7 @@ describe('a stream of events', () => {
     expect(await first.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('gives what it has before it ends with the informer, and ends a consumer that waits', async () => {
+  test('gives buffered events before it ends with the informer, and ends a waiting consumer', async () => {
     const { clock, server, informer } = setUp();
     const ahead = informer.events()[Symbol.asyncIterator]();
     const waiting = informer.events()[Symbol.asyncIterator]();
@@ -95,7 +95,7 @@ describe('a stream of events', () => {
     expect(await ahead.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('is a handler like any other while it runs, and none after it', async () => {
+  test('is an ordinary handler while it runs, and is removed after it', async () => {
     const { clock, informer } = setUp();
     const stop = new AbortController();
     const iterator = informer.events({ signal: stop.signal })[Symbol.asyncIterator]();

@@ -15,7 +15,7 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 
-/** Every look at it costs a millisecond: batches are long, whatever the machine. */
+/** Each reading of this clock takes a millisecond, so that batches are long on any machine. */
 class CostlyClock extends FakeClock {
   override now(): number {
     this.step(1);
@@ -24,7 +24,7 @@ class CostlyClock extends FakeClock {
 }
 
 describe('handlers', () => {
-  test('that throw or reject fail nobody else, and lose only the item they failed on', async () => {
+  test('that throw or reject do not affect others, and lose only that notification', async () => {
     const { clock, server, informer } = setUp();
     const good: string[] = [];
     const throwing: string[] = [];
@@ -55,7 +55,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('that are slow delay nobody else, are told one thing at a time, and miss nothing', async () => {
+  test('that are slow do not delay others, get one notification at a time, and miss none', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     const fast: string[] = [];
@@ -84,7 +84,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('see the store as it is after the change they are told of', async () => {
+  test('see the store after the change that they are notified of', async () => {
     const { clock, server, informer } = setUp();
     const store = informer.getIndexer();
     const values: (string[] | boolean)[] = [];
@@ -127,7 +127,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('are told nothing more once they are removed, not even what was waiting', async () => {
+  test('get nothing more once they are removed, not even waiting notifications', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     const registration = informer.addEventHandler({
@@ -147,7 +147,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('may be one object added twice: two registrations, each told everything', async () => {
+  test('may be one object added twice: two registrations, each with all notifications', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     const handler = teller(seen);
@@ -163,7 +163,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('learn from an update which parts changed', async () => {
+  test('get the changed parts of an update', async () => {
     const { clock, server, informer } = setUp();
     const changes: boolean[][] = [];
     informer.addEventHandler({
@@ -184,7 +184,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('added at any moment get the content, then every later delta, none missing and none twice', async () => {
+  test('added at any moment get the cached objects, then every later delta, none missing and none twice', async () => {
     const seed = testSeed();
     console.log(`late handlers: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -246,7 +246,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('that are none are refused', async () => {
+  test('that are invalid are refused', async () => {
     const { informer } = setUp();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     for (const bad of [undefined, null, 7, { onAdd: 7 }]) {
@@ -260,7 +260,7 @@ describe('handlers', () => {
 });
 
 describe('hasSynced', () => {
-  test('of an informer comes with the first list, of a handler when it has been told all of it', async () => {
+  test('of an informer is true with the first list, of a handler when it has got all of it', async () => {
     const { clock, server, informer } = setUp();
     const waiting: (() => void)[] = [];
     const slow = informer.addEventHandler({
@@ -288,7 +288,7 @@ describe('hasSynced', () => {
     expect(states()).toEqual([true, true, true]);
   });
 
-  test('comes also when the list is empty and when a handler throws on everything', async () => {
+  test('is true also for an empty list, and with a handler that always throws', async () => {
     const { clock, server, informer } = setUp();
     const throwing = informer.addEventHandler({
       onAdd: () => {
@@ -339,7 +339,7 @@ describe('waitForCacheSync', () => {
     expect(await waitForCacheSync({ signal: AbortSignal.abort() }, informer)).toBe(false);
   });
 
-  test('asks others every 100 ms', async () => {
+  test('polls other objects every 100 ms', async () => {
     const clock = new FakeClock();
     let asked = 0;
     const other = { hasSynced: () => ++asked > 3 };
@@ -368,7 +368,7 @@ describe('an informer', () => {
     await informer.stop();
   });
 
-  test('keeps an object whose index function throws, and says so', async () => {
+  test('keeps an object whose index function throws, and reports the error', async () => {
     const bad = (object: ConfigMap): string[] => {
       if (object.metadata.name === 'bad') throw new Error('index function');
       return ['x'];
@@ -404,7 +404,7 @@ describe('an informer', () => {
     );
   });
 
-  test('may be stopped before it runs, and again', async () => {
+  test('may be stopped before it runs, and repeatedly', async () => {
     const { server, informer } = setUp();
     expect(informer.isStopped()).toBe(false);
     await informer.stop();
@@ -414,7 +414,7 @@ describe('an informer', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('ends with its signal, at any moment, and tells handlers nothing after that', async () => {
+  test('ends with its signal, at any moment, and does not notify handlers after that', async () => {
     for (let turns = 0; turns < 8; turns++) {
       const { clock, server, informer } = setUp();
       const stop = new AbortController();
@@ -448,7 +448,7 @@ describe('an informer', () => {
     expect(ended).toEqual(['stop']);
   });
 
-  test('stops at the end of a block that uses it', async () => {
+  test('is stopped at the end of an await using block', async () => {
     const { server, informer } = setUp();
     {
       await using used = informer;
@@ -459,7 +459,7 @@ describe('an informer', () => {
     expect(server.requests.length).toBe(2);
   });
 
-  test('leaves no delta behind that comes while it gives way to the event loop', async () => {
+  test('processes deltas that come while it yields to the event loop', async () => {
     const event = (name: string): string => {
       const metadata = { namespace: 'default', name, resourceVersion: '1' };
       return `${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata } })}\n`;
@@ -481,7 +481,7 @@ describe('an informer', () => {
     }
   });
 
-  test('lets timers and I/O run in the middle of a long batch', async () => {
+  test('yields to timers and I/O in the middle of a long batch', async () => {
     const { server, informer } = setUp({ clock: new CostlyClock() });
     let told = 0;
     const N = 1000;
@@ -515,7 +515,7 @@ describe('an informer', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('refuses what is no ListWatch and options that make no sense', () => {
+  test('refuses a value that is not a ListWatch, and invalid options', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
     expect(() => new SharedIndexInformer({} as typeof listWatch)).toThrow(invalid);
@@ -523,14 +523,13 @@ describe('an informer', () => {
     expect(
       () => new SharedIndexInformer(listWatch, { random: 7 as unknown as () => number }),
     ).toThrow(invalid);
-    // Story: of all that take a clock informers alone did not look at it, and one that was none was
-    // a TypeError of `run`.
+    // Only informers did not check their clock: an invalid one was a TypeError of `run`.
     expect(() => new SharedIndexInformer(listWatch, { clock: { now: () => 0 } as Clock })).toThrow(
       invalid,
     );
   });
 
-  test('says so when asked for what this version does not have', () => {
+  test('refuses unknown options with a message', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
     expect(() => new SharedIndexInformer(listWatch, { fifo: 'fast' as 'real' })).toThrow(invalid);
@@ -541,7 +540,7 @@ describe('an informer', () => {
 });
 
 describe('events', () => {
-  test('begin with what is there, go on with every change, and end when the informer is stopped', async () => {
+  test('begin with the cached objects, continue with every change, and end when the informer is stopped', async () => {
     const { clock, server, informer } = setUp();
     server.put('a', { data: { v: '1' } });
     void informer.run();
@@ -564,7 +563,7 @@ describe('events', () => {
     for await (const _ of informer.events()) throw new Error('nothing comes of a stopped informer');
   });
 
-  test('give the last known object of a deletion that was missed', async () => {
+  test('give the last known object for a missed deletion', async () => {
     const { clock, server, informer } = setUp();
     server.put('a', { data: { v: '1' } });
     const events = informer.events()[Symbol.asyncIterator]();
@@ -582,7 +581,7 @@ describe('events', () => {
     await informer.stop();
   });
 
-  test('end with their signal or when the loop is left, and then keep nothing', async () => {
+  test('end with their signal or when the loop is left, and then buffer nothing', async () => {
     const { clock, server, informer } = setUp();
     const stop = new AbortController();
     void informer.run();

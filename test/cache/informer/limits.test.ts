@@ -1,6 +1,5 @@
 /**
- * The limits of a cache: how long and how deep objects may be, how many bytes they may have
- * together, and what happens beyond.
+ * The limits of a cache: length and depth of objects, their total bytes, and what happens beyond.
  */
 import {
   InformerPrometheusProvider,
@@ -26,7 +25,7 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 
-/** What the watch error handler hears, as `class code → next`. */
+/** The failures of the watchErrorHandler, as `class code → next`. */
 function failures() {
   const heard: string[] = [];
   const watchErrorHandler = (error: unknown, failure: WatchFailure): void =>
@@ -56,11 +55,11 @@ async function running(
   return { ...all, fillOf };
 }
 
-/** Until back-off has let the reflector ask again. */
+/** Waits until the back-off is over. */
 const later = (clock: FakeClock): Promise<void> => clock.run(120_000);
 
 describe.each(['bytes', 'objects'] as const)('an event for a cache of %s', (keep) => {
-  test('that is longer than maxObjectBytes fails the watch, and not one that is as long', async () => {
+  test('fails the watch if it is longer than maxObjectBytes, but not if it is as long', async () => {
     const { heard, watchErrorHandler } = failures();
     const limit = 1 * KB;
     const all = await running({ keep, maxObjectBytes: limit, watchErrorHandler });
@@ -82,7 +81,7 @@ describe.each(['bytes', 'objects'] as const)('an event for a cache of %s', (keep
     await all.informer.stop();
   });
 
-  test('that nests deeper than maxNesting fails the watch, and not one that is as deep', async () => {
+  test('fails the watch if it nests deeper than maxNesting, but not if it is as deep', async () => {
     const { heard, watchErrorHandler } = failures();
     const all = await running({ keep, maxNesting: 6, watchErrorHandler });
     const event = (levels: number): string =>
@@ -131,7 +130,7 @@ describe.each([
     for (let i = 1; i <= 9; i++) server.put(`o${i}`, filled(5 * KB - 200));
   };
 
-  test('refuses the event that has no room, tells of it, and is as the server again when objects have gone', async () => {
+  test('refuses and reports an event that does not fit, and equals the server again once objects are deleted', async () => {
     const { heard, watchErrorHandler } = failures();
     const told: string[] = [];
     const all = await running({ ...limited, watchErrorHandler }, nine);
@@ -152,7 +151,7 @@ describe.each([
     for (const name of ['o6', 'o7', 'o8', 'o9']) all.server.put(name, filled(5 * KB - 200, 'w'));
     await later(all.clock);
     expect(keys(all)).not.toContain('huge');
-    // What a list brought before it had no room is gone too.
+    // The objects of the failed list are freed.
     expect(all.informer.status()).toMatchObject({ state: 'waiting' });
     expect(all.informer.status().bytes.live).toBeLessThan(50 * KB);
     expect(all.informer.status()).toMatchObject({ lastFailure: { class: 'full' }, objects: 10 });
@@ -176,7 +175,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('reports it where nobody has asked to be told', async () => {
+  test('reports it without a watchErrorHandler', async () => {
     const all = await running(limited, nine);
     all.server.put('more', filled(8 * KB));
     await later(all.clock);
@@ -187,7 +186,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('takes updates and deletions for which there is room, and its own content again', async () => {
+  test('accepts updates that fit, deletions, and its own content again', async () => {
     const { heard, watchErrorHandler } = failures();
     const all = await running({ ...limited, watchErrorHandler }, nine);
     for (let round = 0; round < 3; round++) {
@@ -195,7 +194,7 @@ describe.each([
       await all.clock.settle();
     }
     expect(heard).toEqual([]);
-    // Everything again, and all of it changed.
+    // A relist with all objects changed.
     all.server.closeWatches(new Error('lost'));
     for (let i = 1; i <= 9; i++) all.server.put(`o${i}`, filled(5 * KB - 100, 'z'));
     all.server.intercept = expireOnce();
@@ -207,7 +206,7 @@ describe.each([
       metadata: { name: 'o9', namespace: 'default', resourceVersion: '99' },
       ...filled(9 * KB),
     };
-    // has no room, and needs none
+    // does not fit, and need not
     all.server.send(`${JSON.stringify({ type: 'DELETED', object: last })}\n`);
     await all.clock.settle();
     expect(keys(all)).toHaveLength(8);
@@ -218,7 +217,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('keeps metadata only where that is the policy, and whole objects again when they come and have room', async () => {
+  test('keeps metadata only with that policy, and whole objects again once they come and fit', async () => {
     const { heard, watchErrorHandler } = failures();
     const metrics = new InformerPrometheusProvider();
     const options = {
@@ -254,7 +253,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('keeps metadata only of what a list brings beyond the limit', async () => {
+  test('keeps metadata only of the objects of a list beyond the limit', async () => {
     const all = await running({ ...limited, whenFull: 'metadata' }, (server) => {
       for (let i = 0; i < 30; i++) server.put(`o${i}`, filled(5 * KB - 200));
     });
@@ -265,8 +264,9 @@ describe.each([
     await all.informer.stop();
   });
 
-  // Metadata have no limit: long ones made ten times maxBytes, and nobody heard of it but at 80 %.
-  test('says so again where metadata alone pass its limit, and whenever they have doubled', async () => {
+  // Metadata are not limited: they grew to ten times maxBytes, with only one call of onBytes at 80
+  // %.
+  test('calls onBytes again when metadata exceed the limit, and each time that they have doubled', async () => {
     const calls: number[] = [];
     const onBytes = { call: (bytes: number) => void calls.push(bytes / (50 * KB)) };
     const noted = { labels: { note: 'x'.repeat(4 * KB) }, ...filled(1 * KB) };
@@ -287,7 +287,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('was announced, once each time that it grew past the mark', async () => {
+  test('calls onBytes once each time that it grows past the mark', async () => {
     const calls: number[] = [];
     const onBytes = {
       call(bytes: number, maxBytes: number): void {
@@ -318,7 +318,7 @@ describe.each([
   });
 });
 
-test('a list that is asked for anew counts once, however far the first attempt had come', async () => {
+test('a repeated list counts once, however far the first attempt had come', async () => {
   const { heard, watchErrorHandler } = failures();
   const all = setUp({ watchList: false, maxBytes: 50 * KB, watchErrorHandler });
   for (let i = 1; i <= 9; i++) all.server.put(`o${i}`, filled(5 * KB - 200));
@@ -336,7 +336,7 @@ test('a list that is asked for anew counts once, however far the first attempt h
   await all.informer.stop();
 });
 
-test('the mark of a limit stands where it was put', async () => {
+test('the mark of a limit is where the option sets it', async () => {
   const calls: number[] = [];
   const onBytes = { at: 0.5, call: (bytes: number) => void calls.push(bytes) };
   const all = await running({ maxBytes: 50 * KB, onBytes }, (server) =>
@@ -350,9 +350,9 @@ test('the mark of a limit stands where it was put', async () => {
   await all.informer.stop();
 });
 
-// Each state of an object counted, though only the last of them is kept: a cache whose objects
-// change while they are streamed never synced.
-test('a stream of initial objects needs room for what it ends with', async () => {
+// Each state of an object counted, although only the last is kept: a cache whose objects changed
+// during the stream never synced.
+test('a watch list needs room only for its final objects', async () => {
   const changes = Array.from({ length: 60 }, (_, i) =>
     event('MODIFIED', { ...configMapAt('a0', String(100 + i)), ...filled(1 * KB, 'xy'[i % 2]) }),
   );
@@ -381,7 +381,7 @@ test('a stream of initial objects needs room for what it ends with', async () =>
   await informer.stop();
 });
 
-test('a factory hands the limits to its informers', async () => {
+test('a factory passes the limits to its informers', async () => {
   const server = new LiveServer();
   const onBytes = { call: () => undefined };
   const limits = {
@@ -435,7 +435,7 @@ test.each([
   expect(() => setUp(options as never)).toThrow(refused);
 });
 
-test('a transform that comes later is refused too where objects are to stay bytes', () => {
+test('setTransform is refused if objects have to be kept as bytes', () => {
   const { informer } = setUp({ keep: 'bytes' });
   expect(() => informer.setTransform((object) => object)).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
@@ -449,7 +449,7 @@ test('a transform that comes later is refused too where objects are to stay byte
   );
 });
 
-test('decoded objects are what readers get where they are to be kept', async () => {
+test('readers get decoded objects with keep: objects', async () => {
   const all = await running({ keep: 'objects', maxObjectBytes: 5 * KB }, (server) =>
     server.put('a', filled(1)),
   );
@@ -459,7 +459,7 @@ test('decoded objects are what readers get where they are to be kept', async () 
   await all.informer.stop();
 });
 
-/** What handlers hear of a list of objects that are there already. */
+/** The notifications of a relist. */
 function unchanged(server: LiveServer): string[] {
   return server
     .names()
@@ -467,10 +467,7 @@ function unchanged(server: LiveServer): string[] {
     .map((name) => `~${name}`);
 }
 
-/**
- * The next watch that resumes is told that its version is gone, so that everything is asked for
- * again.
- */
+/** The next watch gets an expired version, so that the reflector relists. */
 function expireOnce(): NonNullable<LiveServer['intercept']> {
   let done = false;
   return ({ query }) => {

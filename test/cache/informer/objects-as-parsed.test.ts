@@ -1,7 +1,7 @@
 /**
- * What an informer tells and keeps, whatever it is made of inside: objects behave as parsed JSON,
- * never change and stay readable when they are replaced, deleted, or their informer has ended; and
- * a change bit that is off proves that the part is the same.
+ * Notified and cached objects behave as parsed JSON, never change, and stay readable after they are
+ * replaced or deleted and after the informer has ended; and a change bit that is clear proves that
+ * the part did not change.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -42,7 +42,7 @@ interface Told {
   change?: Change;
 }
 
-/** An informer on these bytes; `until` waits for so many notifications. */
+/** An informer on these bytes; `until` waits for this many notifications. */
 function follow(server: RawServer) {
   const told: Told[] = [];
   let wake: () => void = () => undefined;
@@ -83,14 +83,14 @@ function sendCut(server: RawServer, bytes: Uint8Array, random: Random): void {
     server.send(bytes.subarray(i === 0 ? 0 : cuts[i - 1], to));
 }
 
-/** As a program sees it: an informer may leave managedFields out. */
+/** The expected object, without managedFields. */
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { metadata, ...rest } = structuredClone(object) as { metadata: Record<string, unknown> };
   delete metadata.managedFields;
   return { ...rest, metadata } as KubeObject;
 }
 
-it('objects told and kept are as parsed, and stay so when they are replaced, deleted and the informer has ended', async () => {
+it('notified and cached objects are as parsed, also after they are replaced or deleted and after the informer has ended', async () => {
   const random = new Random(seed);
   const documents = new RandomDocuments(random);
   const names = ['n0', 'n1', 'n2', 'n3'];
@@ -140,7 +140,7 @@ it('objects told and kept are as parsed, and stay so when they are replaced, del
 const keyOf = ({ metadata }: KubeObject): string =>
   metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : String(metadata?.name);
 
-/** The texts of an object's parts; what is left out is `undefined`. */
+/** The texts of an object's parts; `undefined` is a missing part. */
 type Parts = Record<(typeof PARTS)[number], string | undefined>;
 const PARTS = [
   'spec',
@@ -192,7 +192,7 @@ function newText(part: (typeof PARTS)[number], documents: RandomDocuments): stri
   return documents.value(3);
 }
 
-it('a change bit is on where a part has another value, and off where its text is the same; for labels and annotations it goes by value', async () => {
+it('a change bit is set if a part has another value, and clear if its text is the same; labels and annotations are compared by value', async () => {
   const documents = new RandomDocuments(new Random(seed));
   const { random } = documents;
   let parts = Object.fromEntries(PARTS.map((part) => [part, newText(part, documents)])) as Parts;
@@ -245,7 +245,7 @@ it('a change bit is on where a part has another value, and off where its text is
   expect(seen.size, 'each bit was on and off').toBe(14);
 });
 
-/** -0 and 0 are the same number where changes are asked for. */
+/** -0 and 0 are equal for changes. */
 const parsed = (text: string | undefined): unknown =>
   text === undefined
     ? undefined

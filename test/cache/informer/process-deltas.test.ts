@@ -1,5 +1,5 @@
 /**
- * Deltas into a store, and what handlers are told of it. Counterparts of client-go's
+ * Applying deltas to a store, and the resulting notifications. Counterparts of client-go's
  * controller_test.go name their upstream test.
  */
 import { describe, expect, test, vi } from 'vitest';
@@ -53,7 +53,7 @@ function setUp(...objects: KubeObject[]) {
 }
 
 describe('a delta', () => {
-  test('is an addition of what was not there and an update of what was, whatever its type says', () => {
+  test('is an addition of an unknown object and an update of a known one, whatever its type', () => {
     for (const type of ['Added', 'Updated', 'Replaced', 'Sync'] as const) {
       const { apply, store } = setUp();
       expect(apply({ type, object: pod('a', '1') }, true)).toEqual(['add a@1 initial']);
@@ -62,7 +62,7 @@ describe('a delta', () => {
     }
   });
 
-  test('of a deletion tells of an object that was never there too', () => {
+  test('of a deletion notifies also for an unknown object', () => {
     const { apply, store } = setUp(pod('a', '1'));
     expect(apply({ type: 'Deleted', object: pod('a', '2') })).toEqual(['delete a@2']);
     expect(apply({ type: 'Deleted', object: pod('b', '3') })).toEqual(['delete b@3']);
@@ -73,7 +73,7 @@ describe('a delta', () => {
     expect(store.lastStoreSyncResourceVersion()).toBe('3');
   });
 
-  test('of a new list gives tombstones first, then additions and updates in the order of the list, one version at the end', () => {
+  test('of a new list gives tombstones first, then additions and updates in the order of the list, and sets the version', () => {
     const { apply, store } = setUp(pod('gone', '1'), pod('kept', '2'));
     const objects = [pod('new', '4'), pod('kept', '3'), pod('new', '5'), pod('kept', '2')];
     expect(apply({ type: 'ReplacedAll', objects, resourceVersion: '9' }, true)).toEqual([
@@ -87,7 +87,7 @@ describe('a delta', () => {
     expect(store.lastStoreSyncResourceVersion()).toBe('9');
   });
 
-  test('of a resync tells of every object as an update of itself; one of a bookmark moves the version alone', () => {
+  test('of a resync gives an update of every object to itself; one of a bookmark only sets the version', () => {
     const { apply, store } = setUp(pod('a', '1'), pod('b', '2'));
     expect(apply({ type: 'SyncAll' }).sort()).toEqual(['update a@1 a@1', 'update b@2 b@2']);
     expect(apply({ type: 'Bookmark', resourceVersion: '7' })).toEqual([]);
@@ -95,7 +95,7 @@ describe('a delta', () => {
   });
 
   // TestReplaceEvents: "store already updated when handler runs".
-  test('has changed the store before the handler is told: all of a list before the first call', () => {
+  test('changes the store before the handler is called: a whole list before the first call', () => {
     const { apply, contents } = setUp(pod('a', '1'), pod('b', '1'));
     apply({ type: 'Updated', object: pod('a', '2') });
     expect(contents.splice(0)).toEqual(['a@2 b@1']);
@@ -105,9 +105,9 @@ describe('a delta', () => {
     expect(contents.splice(0)).toEqual(['c@4 d@5', 'c@4 d@5', 'c@4 d@5']);
   });
 
-  // TestReplaceEvents: a list in one delta and the same list as deletions and replacements tell the
-  // same.
-  test('of a new list tells the same as the single deltas that stand for it', () => {
+  // TestReplaceEvents: a list in one delta gives the same notifications as its deletions and
+  // replacements.
+  test('of a new list gives the same notifications as the equivalent single deltas', () => {
     const before = [pod('a', '1'), pod('b', '1'), pod('c', '1')];
     const list = [pod('d', '2'), pod('b', '2'), pod('c', '1')];
     const atomic = setUp(...before);
@@ -121,7 +121,7 @@ describe('a delta', () => {
     expect(single.store.list().map(show).sort()).toEqual(atomic.store.list().map(show).sort());
   });
 
-  test('that the store refuses changes nothing and is told to nobody', () => {
+  test('that the store refuses changes nothing and gives no notification', () => {
     const { apply, store } = setUp(pod('a', '1'));
     const nameless: KubeObject = { metadata: {} };
     const refused: Delta<KubeObject>[] = [
@@ -135,7 +135,7 @@ describe('a delta', () => {
   });
 });
 
-describe('a store of which only the necessary is there', () => {
+describe('a store with only the required methods', () => {
   /** Without `exchange`, `compare` and transactions. */
   const plain = (store: Indexer<KubeObject>): DeltaStore<KubeObject> => ({
     get: (object) => store.get(object),
@@ -160,7 +160,7 @@ describe('a store of which only the necessary is there', () => {
     { type: 'Deleted', object: pod('a', '7') },
   ];
 
-  test('tells the same as an Indexer', () => {
+  test('gives the same notifications as an Indexer', () => {
     const told = (storeOf: (store: Indexer<KubeObject>) => DeltaStore<KubeObject>) => {
       const { store, handler, calls, contents } = setUp();
       processDeltas(handler, storeOf(store), deltas, false);
@@ -169,7 +169,7 @@ describe('a store of which only the necessary is there', () => {
     expect(told(plain)).toEqual(told((store) => store));
   });
 
-  test('and a way to compare bytes: what they say goes to onCompared, where the handler has that', () => {
+  test('that also compares bytes calls onCompared with the changes, if the handler has it', () => {
     const { store, handler, calls } = setUp(pod('a', '1'));
     const old = pod('a', '1');
     const comparing: DeltaStore<KubeObject> = {
@@ -186,7 +186,7 @@ describe('a store of which only the necessary is there', () => {
   });
 });
 
-test('nothing is told while nobody listens, and the store hears of that', () => {
+test('without handlers there are no notifications, and the store gets noListeners', () => {
   const { store, handler, calls } = setUp(pod('a', '1'));
   const exchange = vi.spyOn(store, 'exchange');
   const replace = vi.spyOn(store, 'replace');
@@ -276,7 +276,7 @@ describe('deltas of different objects in a batch', () => {
     ['with transactions', Refusing],
     ['without transactions', Simple],
   ])('of a store %s', (_, Store) => {
-    test('are all made and told of (TestProcessDeltasInBatch)', () => {
+    test('are all applied and notified (TestProcessDeltasInBatch)', () => {
       expect(process(new Store(), [])).toEqual({
         error: undefined,
         calls: ['add a@2 initial', 'update old@1 old@3', 'add b@4 initial', 'delete c@5'],
@@ -284,7 +284,7 @@ describe('deltas of different objects in a batch', () => {
       });
     });
 
-    test('are told of where they succeeded, and the rest is an error (TestProcessDeltasInBatch)', () => {
+    test('are notified if they succeeded, and the rest is an error (TestProcessDeltasInBatch)', () => {
       const { error, calls, content } = process(new Store(), ['old']);
       expect(calls).toEqual(['add a@2 initial', 'add b@4 initial', 'delete c@5']);
       expect(content).toEqual(['a@2', 'b@4', 'old@1']);
@@ -297,9 +297,9 @@ describe('deltas of different objects in a batch', () => {
       );
     });
 
-    // What was there before was asked for unguarded: one object without a key dropped the whole
-    // batch, with a raw error.
-    test('are made without those that have no key, additions and deletions', () => {
+    // The lookup of the old object was not guarded: one object without a key failed the whole
+    // batch.
+    test('are applied except those without a key, additions and deletions', () => {
       const nameless: KubeObject = { metadata: {} };
       const batch: Delta<KubeObject>[] = [
         ...deltas.slice(0, 2),
@@ -334,7 +334,7 @@ describe('deltas of different objects in a batch', () => {
       new TransactionError([0, 9], 4, [new Error('no')]),
       ['add a@2 initial'],
     ],
-  ])('end with an error %s as the store has thrown it', (_, thrown, told) => {
+  ])('fail with an error %s unchanged, as the store threw it', (_, thrown, told) => {
     class Broken extends Refusing {
       override transaction(): void {
         throw thrown;

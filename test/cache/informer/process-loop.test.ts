@@ -1,7 +1,7 @@
 /**
- * Between the queue and the store of an informer: what goes past the queue, and that nobody can
- * tell by the order. That handlers are told the same either way is shown by the informers' own
- * tests, which run over objects of bytes and over plain ones.
+ * The loop between the queue and the store of an informer: which events bypass the queue, and that
+ * the order of notifications is the same. The tests of informers run over stored and over plain
+ * objects, and so check that handlers get the same either way.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
@@ -57,7 +57,7 @@ function world(clock: Clock = systemClock) {
       refused++;
     },
   });
-  /** As a watch brings it: a version. */
+  /** An object of a watch event: a stored object. */
   const versionOf = (name: string, version: number): Thing => {
     frames.push(
       new TextEncoder().encode(
@@ -71,7 +71,7 @@ function world(clock: Clock = systemClock) {
   return { loop, store, stop, told, popped, versionOf, taken: () => taken, refused: () => refused };
 }
 
-test('an event that finds the queue empty is in the store, and told, when `update` returns', async () => {
+test('an event that finds the queue empty is in the store and notified when `update` returns', async () => {
   const { loop, store, told, popped, versionOf, taken } = world();
   loop.replace([thing('a', 1)], '1');
   loop.update(versionOf('a', 2)); // the list is not through: it waits behind it
@@ -90,7 +90,7 @@ test('an event that finds the queue empty is in the store, and told, when `updat
   expect(popped).toHaveLength(2);
 });
 
-test('an event that comes before any list waits for its turn', async () => {
+test('an event before any list is queued', async () => {
   const { loop, told, popped, versionOf } = world();
   loop.add(versionOf('a', 1));
   expect(told).toEqual([]);
@@ -98,7 +98,7 @@ test('an event that comes before any list waits for its turn', async () => {
   expect(popped).toEqual(['Added']);
 });
 
-test('is idle when all that waits has been processed, however many turns that takes', async () => {
+test('is idle when all deltas have been processed, however many turns that takes', async () => {
   const clock = new FakeClock();
   const { loop, popped, taken } = world({
     now: () => clock.now() + 5 * taken(),
@@ -110,7 +110,7 @@ test('is idle when all that waits has been processed, however many turns that ta
   expect(popped).toHaveLength(5);
 });
 
-test('nothing overtakes what is queued: a deletion, a list, a bookmark, a plain object', async () => {
+test('no event overtakes a queued delta: a deletion, a list, a bookmark, a plain object', async () => {
   const { loop, store, told, popped, versionOf } = world();
   loop.replace([], '1');
   await loop.idle();
@@ -141,7 +141,7 @@ test('nothing overtakes what is queued: a deletion, a list, a bookmark, a plain 
   expect(store.lastStoreSyncResourceVersion()).toBe('10');
 });
 
-test('what the store refuses is told and asked for again, and the next event is taken', async () => {
+test('a delta that the store refuses is reported and leads to a relist, and the next event is processed', async () => {
   const { loop, store, told, versionOf, refused } = world();
   const errors: unknown[] = [];
   const before = setErrorHandler((error) => errors.push(error));
@@ -156,8 +156,7 @@ test('what the store refuses is told and asked for again, and the next event is 
     loop.add(versionOf('a', 2));
     store.exchange = exchange;
     loop.add(versionOf('b', 3));
-    // Story: a round that was ended at once lost the frames that had come with the one that was
-    // refused.
+    // A relist at once lost the other frames of the chunk with the refused one.
     expect(refused()).toBe(0);
     await loop.idle();
     expect(errors).toEqual([failure]);
@@ -179,8 +178,8 @@ test('after the signal nothing is processed any more', async () => {
   expect(store.size()).toBe(0);
 });
 
-test('a store that is dead is told of, and leaves no rejection that nobody handles', async () => {
-  // Story: after a trap the last step of the loop threw too, where nobody waited for it.
+test('a store that has trapped is reported, without an unhandled rejection', async () => {
+  // After a trap the last step of the loop also threw, as an unhandled rejection.
   const { loop, store, told, versionOf, refused } = world();
   const errors: unknown[] = [];
   const before = setErrorHandler((error) => errors.push(error));
@@ -197,7 +196,7 @@ test('a store that is dead is told of, and leaves no rejection that nobody handl
     loop.add(versionOf('a', 2));
     await loop.idle();
     expect(told).toEqual(['synced', 'add a 2']);
-    // Nothing comes back from it, whatever is asked for.
+    // A relist would fail too.
     store.exchange = () => {
       throw failure;
     };
@@ -209,7 +208,7 @@ test('a store that is dead is told of, and leaves no rejection that nobody handl
   }
 });
 
-/** An informer whose list has `names`, and whose watch says what the test sends. */
+/** An informer whose list has `names`, and whose watch sends the events of the test. */
 function informer(names: readonly string[], options: { fifo?: 'real' | 'delta' } = {}) {
   const clock = new FakeClock();
   const body = new Stream();
@@ -232,9 +231,9 @@ function informer(names: readonly string[], options: { fifo?: 'real' | 'delta' }
   return { clock, body, made };
 }
 
-test('events that came with one that was refused are told', async () => {
-  // Story: the round was ended in the middle of the chunk, and what came behind was dropped: a
-  // deletion came as a tombstone, much later.
+test('the other events of a chunk with a refused one are notified', async () => {
+  // The run was ended in the middle of the chunk, and the later events were dropped: a deletion
+  // came as a tombstone, much later.
   const { clock, body, made } = informer(['a', 'old']);
   const told: string[] = [];
   made.addEventHandler({
@@ -268,10 +267,10 @@ test('events that came with one that was refused are told', async () => {
 });
 
 test.each(['real', 'delta'] as const)(
-  'an empty list wakes those who wait for a change: queue %s',
+  'an empty list resolves changed(): queue %s',
   async (queue) => {
-    // Story: an empty list is nothing to pop for a queue by keys, and a program that waited for the
-    // cache waited until the time was over.
+    // An empty list gives a DeltaFIFO nothing to pop, so a program that waited for the cache waited
+    // until its timeout.
     const { clock, made } = informer([], { fifo: queue });
     let changes = 0;
     void made.changed().then(() => changes++);
@@ -286,9 +285,8 @@ test.each(['real', 'delta'] as const)(
 const FLOOD = 30_000;
 
 /**
- * An informer whose server has so many events, in chunks of so many, each there as soon as the one
- * before has been read. To index one takes 0.1 ms on the clock, and to read one so many: the loop
- * yields after 40.
+ * An informer whose server has `events` events, in chunks, each available as soon as the one before
+ * was read. Indexing an event takes 0.1 ms on the clock, so the loop yields after 40.
  */
 function flooded(chunk: number, fifo: 'real' | 'delta', readMs: number) {
   let spent = 0;
@@ -335,14 +333,14 @@ function flooded(chunk: number, fifo: 'real' | 'delta', readMs: number) {
   return { clock, made, waiting: () => most };
 }
 
-// Story: a deletion put what followed it into the queue, the reader and the loop took turns of 4
-// ms, and to read costs less: 460 000 events waited, and the cache was as far behind.
+// After a deletion the next events were queued, reader and loop had time slices of 4 ms, and
+// reading costs less than processing: 460 000 events waited, so the cache was that far behind.
 test.each([
   ['short chunks', 'real', 200, 0],
   ['one chunk', 'real', FLOOD, 0.01],
   ['short chunks', 'delta', 200, 0],
 ] as const)(
-  'a server that always has more is read no faster than its events are taken over: %s, queue %s',
+  'a server that always has more events is read no faster than they are processed: %s, queue %s',
   async (_, queue, chunk, readMs) => {
     const { clock, made, waiting } = flooded(chunk, queue, readMs);
     const running = made.run();

@@ -1,7 +1,4 @@
-/**
- * A handler's place at an informer: filters in front of it, its end, and waiting for what is to be
- * done.
- */
+/** Registrations of handlers: filters, removal, indices, and waiting. */
 import {
   DeletedFinalStateUnknown,
   type DoneChecker,
@@ -32,7 +29,7 @@ describe('a filtering handler', () => {
   const yes = { data: { v: 'yes' } };
   const no = { data: { v: 'no' } };
 
-  test('sees what passes; what begins to pass is added, what ceases to is deleted', async () => {
+  test('gets objects that pass; one that begins to pass is added, one that no longer passes is deleted', async () => {
     const { clock, server, informer } = setUp();
     const told: string[] = [];
     informer.addEventHandler(passing(told));
@@ -55,7 +52,7 @@ describe('a filtering handler', () => {
     await informer.stop();
   });
 
-  test('judges a tombstone by the last state, and passes on one that has none', () => {
+  test('filters a tombstone by its last state, and passes on one without a state', () => {
     const told: string[] = [];
     const handler = passing(told);
     const object = (v: string): ConfigMap => ({
@@ -68,7 +65,7 @@ describe('a filtering handler', () => {
     expect(told).toEqual(['-(default/in)', '-(default/unknown)']);
   });
 
-  test('gives the last state that passed when an object ceases to pass, and waits for an async handler', async () => {
+  test('gives the last state that passed when an object no longer passes, and waits for an async handler', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     informer.addEventHandler(
@@ -90,7 +87,7 @@ describe('a filtering handler', () => {
     await informer.stop();
   });
 
-  test('may leave out any of the three, and has a filter and a handler', () => {
+  test('may lack any of the three methods, and requires a filter and a handler', () => {
     const object: ConfigMap = { metadata: { namespace: 'default', name: 'x' } };
     const handler = new FilteringResourceEventHandler<ConfigMap>({
       filterFunc: () => true,
@@ -106,7 +103,7 @@ describe('a filtering handler', () => {
 
 describe('a handler', () => {
   // client-go: TestTypedResourceEventHandlerFuncs, TestTypedResourceEventHandlerDetailedFuncs
-  test('has any of the three, is told what is for it, and of an addition whether it is initial', async () => {
+  test('may have any of the three methods, and gets isInInitialList with an addition', async () => {
     const { clock, server, informer } = setUp();
     const told: string[][] = [[], [], [], []];
     const [all, added, updated, deleted] = told.map((into) => teller(into));
@@ -132,7 +129,7 @@ describe('a handler', () => {
 });
 
 describe('shutting a handler down', () => {
-  test('waits for the call that is under way, and nothing is told after it', async () => {
+  test('waits for the running call, and delivers nothing after it', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     const registration = informer.addEventHandler(held.handler);
@@ -153,7 +150,7 @@ describe('shutting a handler down', () => {
     await informer.stop();
   });
 
-  test('resolves at once where no call is under way: before the start, when idle, and after the end', async () => {
+  test('resolves at once if no call is running: before the start, when idle, and after the end', async () => {
     const { clock, server, informer } = setUp();
     const told: string[] = [];
     await informer.shutDownEventHandler(informer.addEventHandler(teller(told)));
@@ -169,7 +166,7 @@ describe('shutting a handler down', () => {
     expect(told).toEqual(['+a', '+a']);
   });
 
-  test('waits for a call that fails, too', async () => {
+  test('waits for a call that fails', async () => {
     const { clock, server, informer } = setUp();
     let fail = (): void => undefined;
     const registration = informer.addEventHandler({
@@ -185,7 +182,7 @@ describe('shutting a handler down', () => {
     await informer.stop();
   });
 
-  test('gives up when its signal fires; the handler is removed nevertheless', async () => {
+  test('rejects when its signal fires; the handler is removed nevertheless', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     const registration = informer.addEventHandler(held.handler);
@@ -270,7 +267,7 @@ describe('waiting', () => {
     );
   });
 
-  test('ends with the last of them, or with the signal, and says nothing where it has no name', async () => {
+  test('ends with the last of them, or with the signal, and reports nothing without a name', async () => {
     const resolvers: (() => void)[] = [];
     const checkers = ['a', 'b'].map((name) =>
       checker(name, new Promise((resolve) => resolvers.push(resolve))),
@@ -289,7 +286,7 @@ describe('waiting', () => {
     });
   });
 
-  test('under a name says which caches had not synced', async () => {
+  test('with a name reports the caches that have not synced', async () => {
     const { clock, server, informer } = setUp();
     server.intercept = () => answer(500, statusBody(500, 'InternalError'));
     const registration = informer.addEventHandler({}, { name: 'my handler' });
@@ -318,7 +315,7 @@ describe('waiting', () => {
   });
 
   // client-go: TestSyncResult
-  test('gives a result that names what has not synced, with its cause', () => {
+  test('gives a result that names the informers that have not synced, with its cause', () => {
     expect(new SyncResult(new Map([['a', true]])).asError()).toBeUndefined();
     const cause = new Error('my custom reason');
     const synced = new Map([

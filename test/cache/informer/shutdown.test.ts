@@ -1,7 +1,7 @@
 /**
- * The end of informers waits for calls of handlers that are under way, as client-go's waits for its
- * processor: what a handler uses may be closed when `run`, `stop` or `shutdown` has resolved. They
- * resolved before.
+ * The end of an informer waits for running calls of handlers, as client-go waits for its processor,
+ * so that resources of handlers can be closed after `run`, `stop` or `shutdown`. They used to
+ * resolve before.
  */
 import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
 const reported = collectErrors();
 
-/** A handler whose calls end when `release` is called; `events` says what has ended. */
+/** A handler whose calls end when `release` is called; `events` records the ends. */
 function slow(events: string[], name = 'handler') {
   const gate = Promise.withResolvers<void>();
   return {
@@ -55,7 +55,7 @@ describe('the end of an informer waits for its handlers', () => {
       expect(informer.isStopped()).toBe(true);
       release();
       await ran;
-      // what waited behind it is not told
+      // waiting notifications are not delivered
       expect(events.slice(0, 2)).toEqual(['handler begins a', 'handler ends a']);
       await informer.stop();
       expect([events.includes('handler begins b'), clock.timers()]).toEqual([false, 0]);
@@ -84,7 +84,7 @@ describe('the end of an informer waits for its handlers', () => {
     expect(events.slice(3)).toEqual(['removed ends a', 'run']);
   });
 
-  test('and for none where it never ran', async () => {
+  test('and for none if it never ran', async () => {
     const { clock, informer } = setUp();
     informer.addEventHandler(slow([]).handler);
     await informer.stop();
@@ -149,7 +149,7 @@ describe('the end of a factory waits for the handlers of all of its informers', 
     expect([clock.timers(), reported]).toEqual([0, []]);
   });
 
-  test('and a removal that a handler has called is not forgotten by the end', async () => {
+  test('and for an informer that a handler has removed', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const factory = newSharedInformerFactory(server, { clock, watchList: false });
@@ -176,7 +176,7 @@ describe('the end of a factory waits for the handlers of all of its informers', 
 });
 
 describe('a handler that ends what it is called by', () => {
-  test('is not waited for by stop and shutDownEventHandler, and by run it is', async () => {
+  test('is not awaited by stop and shutDownEventHandler, but by run', async () => {
     for (const how of ['stop', 'shutDownEventHandler'] as const) {
       const { clock, server, informer } = setUp();
       const events: string[] = [];
@@ -198,8 +198,8 @@ describe('a handler that ends what it is called by', () => {
     }
   });
 
-  // It cannot be told from anybody else after its first await: it waits for itself.
-  test('after an await of its own is waited for until the time is over, and that is reported', async () => {
+  // After its first await the caller cannot be recognised, so it waits for itself.
+  test('after another await is awaited until shutdownTimeout, which is reported', async () => {
     const { clock, server, informer } = setUp();
     const events: string[] = [];
     informer.addEventHandler(
@@ -232,7 +232,7 @@ describe('a handler that ends what it is called by', () => {
 describe('shutdownTimeout', () => {
   const never = { onAdd: (): Promise<void> => new Promise(() => undefined) };
 
-  test('bounds the wait for handlers that never return, once for all who wait', async () => {
+  test('limits the wait for handlers that never return, once for all callers', async () => {
     const { clock, server, informer } = setUp({ shutdownTimeout: 250 });
     for (const name of ['a', 'b']) informer.addEventHandler(never, { name });
     const ran = informer.run();
@@ -247,7 +247,7 @@ describe('shutdownTimeout', () => {
     expect([reported.length, clock.timers()]).toEqual([1, 0]);
   });
 
-  test('0 waits not at all, and Infinity sets no timer', async () => {
+  test('of 0 does not wait, and Infinity sets no timer', async () => {
     const none = setUp({ shutdownTimeout: 0 });
     none.informer.addEventHandler(never);
     void none.informer.run();
@@ -270,7 +270,7 @@ describe('shutdownTimeout', () => {
     await ran;
   });
 
-  test('has to be a time, also of a factory', () => {
+  test('must be a number of milliseconds, also for a factory', () => {
     for (const bad of [-1, Number.NaN, '5' as never]) {
       expect(() => setUp({ shutdownTimeout: bad })).toThrow(/"options\.shutdownTimeout" expected/);
       expect(() => newSharedInformerFactory(new LiveServer(), { shutdownTimeout: bad })).toThrow(

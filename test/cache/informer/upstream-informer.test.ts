@@ -1,7 +1,7 @@
 /**
  * Counterparts of client-go's tools/cache/shared_informer_test.go and of the informer's part of
- * controller_test.go, in their order; the comment in front of each has the upstream name. Where a
- * test upstream waits for goroutines, here the turn of the event loop is chosen. Left out:
+ * controller_test.go, in their order; the comment in front of each has the upstream name. If an
+ * upstream test waits for goroutines, a turn of the event loop is chosen here. Left out:
  * TestListenerResyncPeriodsDelayed (no goroutine here whose start could come late),
  * BenchmarkListener and BenchmarkSharedIndexInformer.
  */
@@ -29,7 +29,7 @@ const reported = collectErrors();
 
 describe('indices', () => {
   // TestIndexer
-  test('added before and after the start find what was there and what comes later', async () => {
+  test('added before and after the start find existing and later objects', async () => {
     const labels = (object: ConfigMap): string[] => Object.keys(object.metadata.labels ?? {});
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     server.put('pod1', { labels: { a: 'a-val', b: 'b-val1' } });
@@ -54,7 +54,7 @@ describe('indices', () => {
 
 describe('resyncs', () => {
   // TestListenerResyncPeriods
-  test('come to each handler at its own period, and to one without a period never', async () => {
+  test('go to each handler at its own period, and never to one without a period', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     server.put('pod1');
     server.put('pod2');
@@ -77,7 +77,7 @@ describe('resyncs', () => {
   });
 
   // TestResyncCheckPeriod
-  test('are checked at the shortest period that any handler asks for before the start', () => {
+  test('are checked at the shortest period of the handlers that were added before the start', () => {
     const schedule = new ResyncSchedule(12 * 3_600_000);
     const add = (asked: number | undefined, started = false): number[] => {
       const period = schedule.periodFor(asked, started);
@@ -94,14 +94,14 @@ describe('resyncs', () => {
     expect(add(500, true)).toEqual([1_000, 1_000]);
   });
 
-  test('are not checked at all where the informer has no period', () => {
+  test('are not checked if the informer has no period', () => {
     const never = new ResyncSchedule(0);
     for (const started of [false, true])
       expect([never.periodFor(5_000, started), never.checkPeriod()]).toEqual([0, 0]);
   });
 
   // TestSharedInformerWatchDisruption
-  test('after a disruption tell a handler without resync what changed, and one with resync everything', async () => {
+  test('after a disruption, a handler without resync gets the changes, and one with resync everything', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     server.put('pod1');
     server.put('pod2');
@@ -150,7 +150,7 @@ describe('the start', () => {
   });
 
   // TestSharedInformerStartRace
-  test('is the moment from which on nothing can be set any more', async () => {
+  test('ends the time in which the transform and the error handler can be set', async () => {
     const { informer } = setUp();
     informer.setTransform((object) => object);
     informer.setWatchErrorHandler(() => undefined);
@@ -175,7 +175,7 @@ describe('the start', () => {
   });
 
   // TestSharedInformerTransformer
-  test('with a transform gives handlers what it made', async () => {
+  test('with a transform passes its results to handlers', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     informer.setTransform((object) => ({
       ...object,
@@ -197,7 +197,7 @@ describe('registrations', () => {
     informer.status().handlers.length;
 
   // TestSharedInformerRemoveHandler
-  test('go one by one', () => {
+  test('are removed one by one', () => {
     const { informer } = setUp();
     const [first, second] = [informer.addEventHandler({}), informer.addEventHandler({})];
     expect(count(informer)).toBe(2);
@@ -208,7 +208,7 @@ describe('registrations', () => {
   });
 
   // TestSharedInformerRemoveForeignHandler
-  test('of another informer are left alone', () => {
+  test('of another informer are not removed', () => {
     const { informer } = setUp();
     const other = setUp().informer;
     const registrations = [informer.addEventHandler({}), informer.addEventHandler({})];
@@ -231,7 +231,7 @@ describe('registrations', () => {
   });
 
   // TestRemovingRemovedSharedInformer
-  test('that are gone can be removed again', () => {
+  test('that were removed can be removed again', () => {
     const { informer } = setUp();
     const registration = informer.addEventHandler({});
     informer.removeEventHandler(registration);
@@ -240,7 +240,7 @@ describe('registrations', () => {
   });
 
   // TestSharedInformerHandlerAbuse, TestHammerController
-  test('may come and go at any moment while the informer is hammered, to its end', async () => {
+  test('may be added and removed at any moment under load, until the end', async () => {
     const seed = testSeed();
     console.log(`handler abuse: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -284,7 +284,7 @@ describe('registrations', () => {
 
 describe('the life of an informer', () => {
   // TestStateSharedInformer
-  test('has a start and an end, which it tells', async () => {
+  test('has a start and an end, which hasStarted and isStopped report', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     server.put('pod1');
     const told: string[] = [];
@@ -301,7 +301,7 @@ describe('the life of an informer', () => {
   });
 
   // TestAddOnStoppedSharedInformer, TestRemoveOnStoppedSharedInformer
-  test('once over takes no handler and gives back those it has', async () => {
+  test('after its end takes no handler, and its handlers can be removed', async () => {
     const { informer } = setUp();
     const registration = informer.addEventHandler({});
     const stop = new AbortController();
@@ -329,7 +329,7 @@ describe('the life of an informer', () => {
   });
 
   // TestAddWhileActive
-  test('gives a late handler what is there, then what comes, and it has synced only after it ran', async () => {
+  test('gives a late handler the cached objects, then later events; the handler has synced only after it ran', async () => {
     const { clock, server, informer } = setUp();
     const early: string[] = [];
     const first = informer.addEventHandler(teller(early));
@@ -356,7 +356,7 @@ describe('the life of an informer', () => {
 
   // TestShutdown: no-context, no-context-later, no-run
   test.each(['before the start', 'after the start', 'never'])(
-    'leaves nothing behind: run %s of the handler',
+    'leaves no listener behind: run %s of the handler',
     async (when) => {
       const { clock, informer } = setUp({ resyncPeriod: 1_000 });
       const add = (): Registration => informer.addEventHandler({ onAdd: () => undefined });
@@ -380,7 +380,7 @@ describe('the life of an informer', () => {
 describe('handlers', () => {
   // TestEventPanics. Upstream pauses for a second after each panic, and a handler that panicked
   // never counts as synced.
-  test('that fail at every object are reported once for each, and keep no other handler from anything', async () => {
+  test('that fail on every object are reported once for each, and do not affect other handlers', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     for (let i = 1; i <= 5; i++) server.put(`pod${i}`);
     const fail = (): never => {
@@ -401,7 +401,7 @@ describe('handlers', () => {
   });
 
   // TestRemoveEventHandler_AsynchronousPanic
-  test('that are removed may still be at work: removal does not wait', async () => {
+  test('that are removed may still be running: removal does not wait', async () => {
     const { clock, server, informer } = setUp();
     let closed = false;
     let wrote: boolean | undefined;
@@ -427,7 +427,7 @@ describe('handlers', () => {
   });
 
   // TestRemoveEventHandler_SynchronousShutdown
-  test('that are shut down have finished when that resolves', async () => {
+  test('that are shut down have finished when shutDownEventHandler resolves', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     let finished = false;
@@ -468,9 +468,9 @@ describe('handlers', () => {
   );
 });
 
-describe('what an informer makes of its deltas', () => {
+describe('the notifications and the store version of an informer', () => {
   // controller_test.go TestUpdate: only changes that happened are seen
-  test('are updates from one state to the one that followed it', async () => {
+  test('are updates from each state to the next', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     informer.addEventHandler({
@@ -490,7 +490,7 @@ describe('what an informer makes of its deltas', () => {
   });
 
   // controller_test.go TestResetWatch
-  test('is nothing initial once the first list is through, also after a new list', async () => {
+  test('are not initial after the first list, also after a relist', async () => {
     const { clock, server, informer } = setUp({ watchList: false });
     const told: string[] = [];
     informer.addEventHandler(teller(told));
@@ -509,7 +509,7 @@ describe('what an informer makes of its deltas', () => {
   });
 
   // controller_test.go TestStoreResourceVersion, NonMetaTransform
-  test('moves the version of the store: list, addition, update, deletion and bookmark', async () => {
+  test('follow each list, addition, update, deletion and bookmark', async () => {
     const { clock, server, informer } = setUp({ watchList: false });
     const versions: string[] = [];
     const look = async (): Promise<void> => {

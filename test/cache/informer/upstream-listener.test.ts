@@ -1,9 +1,8 @@
 /**
  * Counterparts of client-go's tools/cache/synctrack/synctrack_test.go for a handler's own "has
- * synced". Upstream counts starts and ends in a tracker of its own, which panics when told of an
- * end too many; here a listener counts what it queues and delivers, and there is nobody to call it
- * wrongly. AsyncTracker and Lazy have no counterpart: nothing here is tracked by several threads,
- * and no value is computed lazily behind a lock.
+ * synced". Upstream has a separate tracker of starts and ends, which panics at one end too many;
+ * here a listener counts its own notifications, so that cannot happen. AsyncTracker and Lazy have
+ * no counterpart, because there is one thread.
  */
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
@@ -78,7 +77,7 @@ describe('a handler has synced', () => {
       0,
     ],
   ] as const)(
-    'no sooner for %s, which is not of the initial list',
+    'no sooner for %s, which is not in the initial list',
     async (_, options, notifications, early) => {
       const { clock, held, listener: one } = listener(options);
       one.add(notifications[0]);
@@ -96,7 +95,7 @@ describe('a handler has synced', () => {
     },
   );
 
-  test('never, once it has been stopped, and nothing more is told', async () => {
+  test('never, once it has been stopped, and nothing more is delivered', async () => {
     const { clock, held, listener: one } = listener();
     one.stop();
     one.add(initial);

@@ -39,7 +39,7 @@ afterEach(() => {
 
 const expired = `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`;
 
-/** Ends the watches; what happens until the clock moves is seen by the next list only. */
+/** Ends the watches; changes until the clock moves are seen only by the next list. */
 function cutWatches(server: LiveServer): void {
   server.send(expired);
   server.closeWatches();
@@ -76,7 +76,8 @@ function setUp(options: Partial<NewInformerOptions<ConfigMap, 'byValue', 'value'
 }
 
 describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fifo) => {
-  // `run` was over while the handler still wrote, so that the process ended in the middle of it.
+  // `run` resolved while a call of the handler was running, so the process ended in the middle of
+  // it.
   test.each([
     ['as long as the handler takes', Number.POSITIVE_INFINITY],
     ['no longer than it may', 5000],
@@ -109,7 +110,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     reported.length = 0;
   });
 
-  test('fills its store and tells the handler, the store first (ExampleNewInformer)', async () => {
+  test('fills its store and then calls the handler (ExampleNewInformer)', async () => {
     const { clock, server, told, store, controller, abort, run } = setUp({
       fifo,
       handler: {
@@ -141,9 +142,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     expect([clock.timers(), reported]).toEqual([0, []]);
   });
 
-  // What a decoder has made waits in the core for a store to take it; what an update replaced must
-  // not stay there.
-  test('keeps the bytes of what it holds, and no others', async () => {
+  // Staged objects wait in the core until they are stored; replaced ones must be freed.
+  test('keeps only the bytes of its stored objects', async () => {
     const { clock, server, store, run, abort } = setUp({ fifo });
     const value = 'x'.repeat(1000);
     server.put('a', { data: { v: value } });
@@ -164,7 +164,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('tells everything again after each period of resync', async () => {
+  test('notifies of everything again after each resync period', async () => {
     const { clock, server, told, run, abort } = setUp({ fifo, resyncPeriod: 1000 });
     server.put('a', { data: { v: '1' } });
     const running = run();
@@ -176,7 +176,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('says of a new list what it lacks, and calls nothing initial any more (TestResetWatch)', async () => {
+  test('gives deletions for objects that a new list lacks, and nothing initial any more (TestResetWatch)', async () => {
     const { clock, server, told, run, abort } = setUp({ fifo });
     server.put('a', { data: { v: '1' } });
     server.put('gone');
@@ -193,7 +193,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('stores and tells what its transform makes of each object, once (TestTransformingInformer, …Race)', async () => {
+  test('stores and notifies the result of its transform, which is called once for each object (TestTransformingInformer, …Race)', async () => {
     const transform = (object: ConfigMap): ConfigMap => {
       if (object.data?.v?.startsWith('new')) throw new Error('transformed twice');
       if (object.metadata.name === 'bad') throw new Error('cannot be transformed');
@@ -235,10 +235,10 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  // client-go lets the panic end the process (TestPanicPropagated); here it costs the one
-  // notification. What Node's core gives a handler in Jest is another realm's promise: its
-  // rejection was nobody's, and ended the process.
-  test('reports a handler that throws or rejects, and an index function, and goes on', async () => {
+  // client-go lets the panic end the process (TestPanicPropagated); here only that call fails. In
+  // Jest, promises of Node's core are from another realm; their rejection was not handled and ended
+  // the process.
+  test('reports a handler that throws or rejects and an index function that throws, and goes on', async () => {
     const seen: string[] = [];
     let fails = true;
     const { clock, server, store, run, abort } = setUp({
@@ -281,8 +281,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  // Each object goes from its first value to its last, whatever is lost of what lies between.
-  test('tells each object’s states in their order under churn and cut watches (TestHammerController, TestUpdate)', async () => {
+  // Each object goes from its first to its last value; values between may be missing.
+  test('gives the states of each object in order under churn and cut watches (TestHammerController, TestUpdate)', async () => {
     const seed = testSeed();
     console.log(`newInformer, ${fifo}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -326,10 +326,10 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
   });
 });
 
-describe('a controller that deletes what it is told of', () => {
+describe('a controller that deletes each object that it gets', () => {
   const names = ['a-hello', 'b-controller', 'c-framework'];
 
-  test('hears of each deletion, in a handler (ExampleNewInformer)', async () => {
+  test('gets each deletion, in a handler (ExampleNewInformer)', async () => {
     const deleted: string[] = [];
     const { clock, server, store, run, abort } = setUp({
       handler: {
@@ -346,7 +346,7 @@ describe('a controller that deletes what it is told of', () => {
     await running;
   });
 
-  test('hears of each deletion, in the function of a queue (Example)', async () => {
+  test('gets each deletion, in the process function (Example)', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const downstream = newStore<ConfigMap>();
@@ -442,7 +442,7 @@ describe('a CacheController', () => {
     { atomicEvents: false, batches: false },
     { atomicEvents: false, batches: true },
   ])(
-    'tells the same of a list however it is taken apart, the store first: %o (TestReplaceEvents)',
+    'gives the same notifications for a list in one delta or in several, after the store: %o (TestReplaceEvents)',
     async (parts) => {
       const { clock, queue, store, told, end } = make(parts);
       await clock.settle();
@@ -478,7 +478,7 @@ describe('a CacheController', () => {
     },
   );
 
-  test('takes changes of different objects together where it has batches', async () => {
+  test('processes changes of different objects together if it has batches', async () => {
     const { clock, queue, sizes, told, end } = make({ atomicEvents: true, batches: true });
     await clock.settle();
     for (const name of ['a', 'b', 'c', 'a']) queue.add(pod(name, '5'));
@@ -489,7 +489,7 @@ describe('a CacheController', () => {
     await end();
   });
 
-  test('brings the version of each event to the store (TestStoreResourceVersion)', async () => {
+  test('sets the version of the store to that of each event (TestStoreResourceVersion)', async () => {
     const { clock, server, store, end } = make({ atomicEvents: true, batches: true });
     server.put('a');
     await clock.settle();
@@ -503,7 +503,7 @@ describe('a CacheController', () => {
     await end();
   });
 
-  test('leaves the store’s version to lists where its objects have none (TestStoreResourceVersionWithNonMetaTransform)', async () => {
+  test('sets the version of the store by lists only if objects have no metadata (TestStoreResourceVersionWithNonMetaTransform)', async () => {
     interface Plain extends Partial<ConfigMap> {
       value?: string | undefined;
     }
@@ -543,7 +543,7 @@ describe('a CacheController', () => {
     await running;
   });
 
-  test('reports what its function throws, and goes on with the next', async () => {
+  test('reports an error of its function, and goes on with the next deltas', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const queue = new RealFIFO<ConfigMap>();
@@ -571,7 +571,7 @@ describe('a CacheController', () => {
     expect(queue.isClosed()).toBe(true);
   });
 
-  test('runs once, ends with its signal in any state, and with nothing left behind', async () => {
+  test('runs once, and ends with its signal in any state, without a timer or listener left', async () => {
     const { controller, run, clock, abort } = setUp();
     const running = run();
     await expect(run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
@@ -585,7 +585,7 @@ describe('a CacheController', () => {
     expect([early.server.requests.length, early.controller.hasSynced()]).toEqual([0, false]);
   });
 
-  test('refuses what cannot work', () => {
+  test('refuses invalid options', () => {
     const { listerWatcher } = setUp();
     const queue = new RealFIFO<ConfigMap>();
     const process = (): void => undefined;

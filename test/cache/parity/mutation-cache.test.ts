@@ -1,6 +1,6 @@
 /**
- * A program reads what it has written. Counterparts of client-go's mutation_cache_test.go name
- * their upstream test.
+ * MutationCache: a program reads its own writes. Counterparts of client-go's mutation_cache_test.go
+ * name their upstream test.
  */
 import {
   compareResourceVersion,
@@ -64,7 +64,7 @@ describe('a mutation cache', () => {
     ['the same version', '2', '1'],
     ['a newer version', '3', '1'],
     ['an older version', '1', '2'],
-  ])('that hears of %s in the store (TestMutationCacheOnAddOrUpdate)', (_, told, found) => {
+  ])('gets %s of the store (TestMutationCacheOnAddOrUpdate)', (_, told, found) => {
     const { store, cache } = setUp();
     cache.mutation(pod('2'));
     cache.onAddOrUpdate(pod(told));
@@ -77,7 +77,7 @@ describe('a mutation cache', () => {
     ['a newer version of another object', 'uid-2', '4', false],
     ['an older version of another object', 'uid-2', '1', true],
     ['the same version, from a cache that keeps no uids', '', '3', false],
-  ])('that hears of a deletion: %s (TestMutationCacheOnDelete)', (_, uid, version, there) => {
+  ])('gets a deletion: %s (TestMutationCacheOnDelete)', (_, uid, version, there) => {
     const { store, cache } = setUp({ includeAdds: true });
     store.add(pod('2'));
     cache.mutation(pod('3'));
@@ -86,7 +86,7 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(there ? pod('3') : undefined);
   });
 
-  test('drops a write that its deletion has overtaken (TestMutationCacheUpdateConcurrentDelete)', () => {
+  test('drops a write that is older than the deletion of its object (TestMutationCacheUpdateConcurrentDelete)', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.add(pod('1'));
     store.update(pod('2'));
@@ -102,7 +102,7 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(pod('4', 'uid-2'));
   });
 
-  test('gives the object that was made anew, not the late write (TestMutationCacheUpdateConcurrentRecreate)', () => {
+  test('gives the recreated object, not the late write (TestMutationCacheUpdateConcurrentRecreate)', () => {
     const { store, cache } = setUp({ includeAdds: true });
     const again = pod('3', 'uid-2');
     store.add(again);
@@ -114,9 +114,9 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byNode', 'n1')).toEqual([again]);
   });
 
-  // Two objects without a uid were taken for one, and what was written anew under a name was never
-  // given.
-  test('gives what is written after a deletion, where objects have no uid', () => {
+  // Two objects without a uid were treated as one, so the write of a recreated object was never
+  // returned.
+  test('gives a write after a deletion if objects have no uid', () => {
     const { cache } = setUp({ includeAdds: true });
     const bare = (version: string): Pod => ({
       metadata: { name: 'pod', resourceVersion: version },
@@ -129,7 +129,7 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(bare('20'));
   });
 
-  test('lets go of a write whose object was deleted (TestMutationCacheOnDeleteClearsStaleMutation)', () => {
+  test('drops a write whose object was deleted (TestMutationCacheOnDeleteClearsStaleMutation)', () => {
     const { cache } = setUp({ includeAdds: true });
     cache.mutation(pod('2'));
     expect(cache.byIndex('byNode', 'n1')).toEqual([pod('2')]);
@@ -138,8 +138,8 @@ describe('a mutation cache', () => {
     cache.onDelete(new DeletedFinalStateUnknown<Pod>('pod', undefined));
   });
 
-  // client-go's GetByKey drops such a write when it is first read, as it compares it with itself.
-  test('gives a write that the store does not have yet only with includeAdds, then again and again', () => {
+  // client-go's GetByKey drops such a write at its first read, because it compares it with itself.
+  test('gives a write that the store does not have yet only with includeAdds, and repeatedly', () => {
     const without = setUp().cache;
     without.mutation(pod('2'));
     expect([without.getByKey('pod'), without.byIndex('byNode', 'n1')]).toEqual([undefined, []]);
@@ -149,7 +149,7 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byNode', 'other')).toEqual([]);
   });
 
-  test('finds a write under the index value it was moved to, and not one that the store has overtaken', () => {
+  test('finds a write under its new index value, but not one that is older than the store', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.add(pod('1'));
     cache.mutation(pod('2', 'uid-1', 'n2'));
@@ -159,7 +159,7 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byNode', 'n1')).toEqual([pod('3')]);
   });
 
-  test('keeps a write for its time and so many of them', () => {
+  test('keeps a write for ttl, and at most maxCacheSize writes', () => {
     const { clock, store, cache } = setUp({ ttl: 100, maxCacheSize: 2 });
     for (const name of ['a', 'b', 'c']) store.add(pod('1', 'u', 'n1', name));
     const versions = (): (string | undefined)[] =>
@@ -174,7 +174,7 @@ describe('a mutation cache', () => {
     expect(versions()).toEqual(['1', '1', '1']);
   });
 
-  test('gives each once: what is written under a value and listed there too, and nothing for a deletion', () => {
+  test('gives an object that is written and stored under one value once, and nothing for a deletion', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.addIndexers({ byUid: 'metadata.uid' });
     store.add(pod('1'));
@@ -185,7 +185,7 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byUid', 'uid-3')).toEqual([]);
   });
 
-  test('finds writes by an index function, and copes with an indexer that lists a key and has no object for it', () => {
+  test('finds writes by an index function, also with an indexer that lists a key without an object', () => {
     const indexer: MutationCacheOptions<Pod, string>['indexer'] = {
       indexKeys: () => ['expired'],
       getByKey: () => undefined,
@@ -212,7 +212,7 @@ describe('a mutation cache', () => {
     expect(reported).toEqual(['index function "broken"']);
   });
 
-  test('takes an object without a version for older than any, and refuses one that is no number', () => {
+  test('treats an object without a version as older than any, and refuses a version that is not a number', () => {
     const { store, cache } = setUp();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     store.add({ metadata: { name: 'pod' } });
@@ -268,7 +268,7 @@ describe('resource versions', () => {
     });
   });
 
-  test('that no object has are refused on either side', () => {
+  test('that are invalid are refused on either side', () => {
     for (const bad of [
       '',
       '0',
@@ -293,7 +293,7 @@ describe('resource versions', () => {
   });
 });
 
-test('an LRU with expiry drops what was used longest ago, and does not count listing as use', () => {
+test('an LRU with expiry evicts the least recently used entry, and listing is not a use', () => {
   const clock = new FakeClock();
   const lru = new LRUExpire<number>(2, clock);
   lru.set('a', 1, 10);
@@ -312,9 +312,8 @@ test('an LRU with expiry drops what was used longest ago, and does not count lis
   expect([lru.get('b'), lru.get('c')]).toEqual([undefined, undefined]);
 });
 
-// Each write to a cache of 64000 that was full went over as many keys as had been dropped, some ten
-// thousand.
-test('an LRU with expiry that is full and large seldom looks for what was used longest ago', () => {
+// Each write to a full cache of 64 000 entries iterated over all dropped keys, some ten thousand.
+test('a full, large LRU with expiry seldom searches for the least recently used entry', () => {
   const [size, writes] = [10_000, 5000];
   const lru = new LRUExpire<number>(size, new FakeClock());
   for (let i = 0; i < size; i++) lru.set(`k${i}`, i, 10);

@@ -44,7 +44,7 @@ describe('names and keys', () => {
     ).toEqual(new ObjectName('', ''));
   });
 
-  test('go from one to the other and back (TestObjectNames)', () => {
+  test('convert into each other and back (TestObjectNames)', () => {
     expect(String(new ObjectName('default', 'web'))).toBe(metaNamespaceKeyFunc(pod));
     expect(String(new ObjectName('', 'node-1'))).toBe('node-1');
     expect(parseObjectName('default/web')).toEqual(new ObjectName('default', 'web'));
@@ -71,7 +71,7 @@ describe('names and keys', () => {
     }
   });
 
-  test('stand in the place of an object as an ExplicitKey', () => {
+  test('replace an object as an ExplicitKey', () => {
     const key = new ExplicitKey('default/web');
     expect([metaNamespaceKeyFunc(key), String(key)]).toEqual(['default/web', 'default/web']);
     const store = new Indexer<KubeObject>();
@@ -79,7 +79,7 @@ describe('names and keys', () => {
     expect(store.get(key as KubeObject)).toBe(pod);
   });
 
-  test('come from an index with one value for each object', () => {
+  test('are computed from an index with one value for each object', () => {
     const keyFunc = indexFuncToKeyFuncAdapter<{ val: string }>(({ val }) =>
       val === '' ? [] : val.split(','),
     );

@@ -7,7 +7,7 @@ import type {
 } from '../../../bindings/cache/queue/queue.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
 
-/** The key is the name; `val` tells versions apart. */
+/** The key is the name; `val` is the version. */
 export interface Item {
   readonly name: string;
   readonly val: number;
@@ -16,7 +16,7 @@ export interface Item {
 export const item = (name: string, val: number): Item => ({ name, val });
 export const nameOf = ({ name }: Item): string => name;
 
-/** A store with this content and nothing else, in this order. */
+/** A store with these objects, in this order. */
 export function knowing(...items: readonly Item[]): KeyListerGetter<Item> {
   return {
     listKeys: () => items.map(nameOf),
@@ -52,7 +52,7 @@ export function popAll(queue: Queue<Item>): string[] {
   return popped;
 }
 
-/** As {@link popAll}, in batches; `initial` is not shown. */
+/** As {@link popAll}, in batches, without `initial`. */
 export async function popBatches(queue: QueueWithBatch<Item>): Promise<string[][]> {
   const popped: string[][] = [];
   const take = (deltas: Deltas<Item>): void => void popped.push(deltas.map(deltaText));

@@ -1,5 +1,6 @@
 /**
- * The queues under random operations, beside a Map that takes every change at once. Invariants:
+ * The FIFOs under random operations, compared with a Map that applies every change at once.
+ * Invariants:
  * - when the queue is empty, the store that its consumer fills equals the Map;
  * - a RealFIFO gives every change, in order; a DeltaFIFO gives the changes of each object in order;
  * - what is initial comes first, and hasSynced, once true, stays true;
@@ -37,8 +38,8 @@ const contentOf = (items: Iterable<Item>): string[] =>
   Array.from(items, ({ name, val }) => `${name}@${val}`).sort();
 
 /**
- * What a producer does, on a queue and on the Map. Returns what a RealFIFO has to give, where that
- * follows from the call alone.
+ * A random operation of a producer, on a queue and on the Map. Returns the deltas that a RealFIFO
+ * must give, if they follow from the call alone.
  */
 function produce(
   random: Random,
@@ -77,7 +78,7 @@ function produce(
 }
 
 describe.each(kinds)('%s', (kind, make) => {
-  test('brings its consumer’s store to the truth, changes in order', async () => {
+  test('brings the store of its consumer to the final state, with changes in order', async () => {
     const seed = testSeed();
     console.log(`${kind}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -125,7 +126,7 @@ describe.each(kinds)('%s', (kind, make) => {
     }
   });
 
-  test('gives each delta to one of several consumers, of which some give up or come late', async () => {
+  test('gives each delta to one of several consumers, some of which abort or start late', async () => {
     const seed = testSeed();
     console.log(`${kind}, consumers: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);

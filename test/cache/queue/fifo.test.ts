@@ -1,6 +1,6 @@
 /**
- * The queue of informers: atomic lists, waiting, batches, errors. What client-go's own tests ask is
- * in upstream-fifos.test.ts.
+ * The queue of informers: atomic lists, waiting, batches, errors. The counterparts of client-go's
+ * tests are in upstream-fifos.test.ts.
  */
 import { describe, expect, test } from 'vitest';
 import { Backlog } from '../../../bindings/base/backlog.ts';
@@ -51,7 +51,7 @@ describe('RealFIFO', () => {
     expect(fifo.len()).toBe(0);
   });
 
-  test('has synced when the first list has been processed, not while it is', () => {
+  test('has synced after the first list has been processed, not while it is processed', () => {
     const fifo = real();
     expect(fifo.hasSynced()).toBe(false);
     fifo.bookmark('1');
@@ -69,7 +69,7 @@ describe('RealFIFO', () => {
     expect(popOne(fifo)).toBe('ReplacedAll 6: a@1');
   });
 
-  test('waits for another list where the first could not be processed, whatever comes in between, and stays synced later', () => {
+  test('is synced by another list if the first could not be processed, and stays synced', () => {
     const fifo = real();
     const fail = (): never => {
       throw new Error('no memory');
@@ -100,7 +100,7 @@ describe('RealFIFO', () => {
     await fifo.hasSyncedChecker().done;
   });
 
-  test('is not synced by a pop that overtakes the one of the first list', async () => {
+  test('is not synced by a pop that ends before that of the first list', async () => {
     const fifo = real();
     fifo.replace([a], '5');
     fifo.update(a);
@@ -113,7 +113,7 @@ describe('RealFIFO', () => {
     expect(fifo.hasSynced()).toBe(true);
   });
 
-  test('leaves bookmarks out where it is told to, and without atomic events', () => {
+  test('does not queue bookmarks if the option is false, and without atomic events', () => {
     for (const fifo of [real({ emitDeltaTypeBookmark: false }), single()]) {
       fifo.bookmark('5');
       expect(fifo.len()).toBe(0);
@@ -172,7 +172,7 @@ describe('a queue of deltas', () => {
   ];
 
   test.each(queues)(
-    '%s lets a pop wait for the next delta, each for one of its own, the first come first',
+    '%s resolves waiting pops in order, each with another delta',
     async (_, make) => {
       const queue = make();
       const got: string[] = [];
@@ -213,8 +213,7 @@ describe('a queue of deltas', () => {
     expect((await other).map(deltaText)).toEqual(['Added a@1']);
   });
 
-  // A consumer gives one signal to every pop of its life: each listener that stayed would be kept
-  // as long.
+  // A consumer passes one signal to all its pops, so a listener that is not removed would leak.
   test.each(queues)('%s leaves no listener on the signal of a pop', async (_, make) => {
     const queue = make();
     const { signal } = new AbortController();
@@ -238,7 +237,7 @@ describe('a queue of deltas', () => {
   });
 
   test.each(queues)(
-    '%s passes on what a consumer throws; the delta is off the queue',
+    '%s throws the error of a consumer; the delta stays removed',
     async (_, make) => {
       const queue = make();
       const error = new Error('the consumer');
@@ -289,7 +288,7 @@ describe('a queue of deltas', () => {
   );
 
   test.each(queues.slice(1))(
-    '%s reports a known key without an object, and has a tombstone without it',
+    '%s reports a known key without an object, and queues a tombstone without one',
     (name) => {
       const reported: string[] = [];
       const previous = setErrorHandler((error, what) => reported.push(`${what}: ${error}`));
@@ -311,7 +310,7 @@ describe('a queue of deltas', () => {
   );
 
   test.each(queues.slice(1))(
-    '%s tells a consumer of an empty list too, as it may have synced',
+    '%s calls onDelta for an empty list too, as the queue may have synced',
     (name) => {
       let told = 0;
       const options = { keyFunction: nameOf, knownObjects: knowing(), onDelta: () => told++ };

@@ -11,7 +11,7 @@ const real = (...known: Item[]): RealFIFO<Item> =>
 const atomic = (): RealFIFO<Item> => new RealFIFO<Item>({ keyFunction: nameOf });
 const foo = (val: number): Item => item('foo', val);
 const bar = (val: number): Item => item('bar', val);
-/** What is popped, without the mark of the initial population. */
+/** The popped deltas, without the mark of the initial population. */
 const popped = (queue: RealFIFO<Item>): string[] =>
   popAll(queue).map((one) => one.replace(/ initial$/, ''));
 
@@ -67,7 +67,7 @@ describe('RealFIFO in batches', () => {
     expect(isInitial).toEqual(expected.map((batch) => batch[0]?.startsWith('R') ?? false));
   });
 
-  // client-go's tests set the size of a batch to 2; here it is what it is.
+  // client-go's tests set the batch size to 2; here it is fixed.
   test('ends a batch at 1000, initial or not (TestRealFIFO_PopMultipleDeltaInBatch, batch size)', async () => {
     const many = Array.from({ length: 1001 }, (_, i) => item(`n${i}`, i));
     const queue = real(...many);
@@ -83,7 +83,7 @@ describe('RealFIFO in batches', () => {
     ['the last two', ['foo1', 'foo2', 'bad3', 'bad4'], [['foo1', 'foo2', 'bad3'], ['bad4']]],
     ['the first and the last', ['bad3', 'foo1', 'bad4'], [['bad3'], ['foo1', 'bad4']]],
   ])(
-    'ends a batch with a key that cannot be had: %s (TestRealFIFO_PopBrokenItemsInBatch)',
+    'ends a batch at a delta whose key function throws: %s (TestRealFIFO_PopBrokenItemsInBatch)',
     async (_, names, expected) => {
       let broken = false;
       const keyFunction = ({ name }: Item): string => {

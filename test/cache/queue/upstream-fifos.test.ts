@@ -27,7 +27,7 @@ const both: [string, (...known: Item[]) => AnyFIFO][] = [
 const foo = (val: number): Item => item('foo', val);
 const bar = (val: number): Item => item('bar', val);
 const baz = (val: number): Item => item('baz', val);
-/** What is popped, without the mark of the initial population. */
+/** The popped deltas, without the mark of the initial population. */
 const popped = (queue: AnyFIFO): string[] =>
   popAll(queue).map((one) => one.replace(/ initial$/, ''));
 
@@ -63,9 +63,8 @@ describe.each(both)('%s', (name, make) => {
     expect(queue.len()).toBe(0);
   });
 
-  // Kubernetes 83810: a deletion that was queued made the list skip the object, and its creation
-  // was missed.
-  test('tells of an object of a list after its queued deletion (*_replaceWithDeleteDeltaIn)', () => {
+  // Kubernetes 83810: a queued deletion made the list skip the object, so its creation was missed.
+  test('queues an object of a list after its queued deletion (*_replaceWithDeleteDeltaIn)', () => {
     const queue = make(foo(1));
     queue.delete(foo(1));
     queue.replace([foo(2)], '');
@@ -91,34 +90,34 @@ describe.each(both)('%s', (name, make) => {
     expect(popped(queue).join(', ')).toBe(`Added foo@10, ${isReal ? 'Replaced' : 'Sync'} foo@15`);
   });
 
-  test('queues a resync of what is known (*_Resync)', () => {
+  test('queues a resync of known objects (*_Resync)', () => {
     const queue = make(foo(5));
     queue.resync();
     expect(popped(queue)).toEqual(['Sync foo@5']);
   });
 
-  test('lets no resync follow a queued deletion (*_ResyncNonExisting)', () => {
+  test('queues no resync after a queued deletion (*_ResyncNonExisting)', () => {
     const queue = make(foo(5));
     queue.delete(foo(10));
     queue.resync();
     expect(popped(queue)).toEqual(['Deleted foo@10']);
   });
 
-  test('lets no resync with the old state follow a queued update (*_UpdateResyncRace)', () => {
+  test('queues no resync with the old state after a queued update (*_UpdateResyncRace)', () => {
     const queue = make(foo(5));
     queue.update(foo(6));
     queue.resync();
     expect(popped(queue)).toEqual(['Updated foo@6']);
   });
 
-  test('shows both an addition and its deletion (*_DeleteExistingNonPropagated)', () => {
+  test('gives both an addition and its deletion (*_DeleteExistingNonPropagated)', () => {
     const queue = make();
     queue.add(foo(5));
     queue.delete(foo(6));
     expect(popped(queue).join(', ')).toBe('Added foo@5, Deleted foo@6');
   });
 
-  test('drops, or keeps, the deletion of what nobody knows (*_enqueueingNoLister)', () => {
+  test('drops, or keeps, the deletion of an unknown object (*_enqueueingNoLister)', () => {
     const queue = make();
     queue.add(foo(10));
     queue.update(bar(15));
@@ -132,7 +131,7 @@ describe.each(both)('%s', (name, make) => {
     );
   });
 
-  test('keeps the deletion of what is known (*_enqueueingWithLister)', () => {
+  test('keeps the deletion of a known object (*_enqueueingWithLister)', () => {
     const queue = make(foo(5), bar(6), baz(7));
     queue.add(foo(10));
     queue.update(bar(15));
@@ -140,7 +139,7 @@ describe.each(both)('%s', (name, make) => {
     expect(popped(queue)).toEqual(['Added foo@10', 'Updated bar@15', 'Deleted baz@20']);
   });
 
-  test('gives a key its place in line once (*_detectLineJumpers)', () => {
+  test('gives a key one place in the queue (*_detectLineJumpers)', () => {
     const queue = make();
     queue.add(foo(10));
     queue.add(bar(1));
@@ -168,7 +167,7 @@ describe.each(both)('%s', (name, make) => {
     );
   });
 
-  test('names the key of an object, a tombstone and of deltas (*_KeyOf)', () => {
+  test('computes the key of an object, a tombstone and deltas (*_KeyOf)', () => {
     const queue = make();
     const gone = (key: string): DeletedFinalStateUnknown<Item> =>
       new DeletedFinalStateUnknown<Item>(key, undefined);
@@ -226,7 +225,7 @@ describe.each(both)('%s', (name, make) => {
     expect(queue.hasSynced()).toBe(true);
   });
 
-  test('ends the pops that wait when it is closed (*_PopShouldUnblockWhenClosed)', async () => {
+  test('ends waiting pops when it is closed (*_PopShouldUnblockWhenClosed)', async () => {
     const queue = make(foo(5));
     const pops = Array.from({ length: 10 }, () => codeOf(queue.pop(() => undefined)));
     queue.close();
@@ -282,7 +281,7 @@ describe.each(both)('%s', (name, make) => {
   });
 });
 
-describe('a list makes deletions for objects that are in the queue alone', () => {
+describe('a list gives deletions for objects that are only in the queue', () => {
   const steps: [string, (queue: AnyFIFO) => void, string][] = [
     ['an addition', (queue) => queue.add(foo(2)), 'Added foo@2, Deleted foo@2 (tombstone)'],
     [
@@ -324,7 +323,7 @@ describe('a list makes deletions for objects that are in the queue alone', () =>
   );
 });
 
-describe('a list makes deletions of what it lacks', () => {
+describe('a list gives deletions of the objects that it lacks', () => {
   test('RealFIFO: before its objects (TestRealFIFO_ReplaceMakesDeletions, …Replaced)', () => {
     const known = [foo(5), bar(6), baz(7)];
     const told = (act: (queue: RealFIFO<Item>) => void): string[] => {
@@ -407,7 +406,7 @@ describe('a list makes deletions of what it lacks', () => {
     ]);
   });
 
-  test('DeltaFIFO: with Replaced where that is asked for (TestDeltaFIFO_ReplaceMakesDeletionsReplaced, _ReplaceDeltaType)', () => {
+  test('DeltaFIFO: with emitDeltaTypeReplaced (TestDeltaFIFO_ReplaceMakesDeletionsReplaced, _ReplaceDeltaType)', () => {
     const queue = replacing(foo(5), bar(6), baz(7));
     queue.delete(baz(10));
     queue.replace([foo(6)], '0');
@@ -421,7 +420,7 @@ describe('a list makes deletions of what it lacks', () => {
     expect(popped(same)).toEqual(['Replaced foo@5']);
   });
 
-  test('DeltaFIFO: of two deletions in a row the one that knows more stays', () => {
+  test('DeltaFIFO: of two deletions in a row the one with the known state stays', () => {
     const gone = new DeletedFinalStateUnknown<Item>('foo', foo(4));
     const queue = deltaAlone();
     queue.add(foo(1));

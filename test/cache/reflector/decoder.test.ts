@@ -1,7 +1,4 @@
-/**
- * The decoder under a reflector: its readers hold memory that nobody else gives back, so each is
- * closed, whatever happens.
- */
+/** The decoder of a reflector: its readers hold memory, so each must be closed in all cases. */
 
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
@@ -21,8 +18,8 @@ import type { ConfigMap } from '../../helpers/resources.ts';
 import { reflect } from './run-reflector.ts';
 
 /**
- * JSON, and how many of its readers were made and closed, and when it was told that all objects are
- * collected. `refuse` makes every push of frames fail.
+ * A JSON decoder that counts the created and closed readers and records the calls of gather.
+ * `refuse` makes every push of frames fail.
  */
 function counting(refuse?: Error) {
   const forgotten: string[] = [];
@@ -96,7 +93,7 @@ test.each<[string, Reply[], string[]]>([
       .concat('gather', 'frames'),
   ],
 ])(
-  'closes each reader, and says when all objects are collected: %s',
+  'closes each reader, and calls gather around the collection of all objects: %s',
   async (_, replies, readers) => {
     const { decoder, open, made } = counting();
     const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
@@ -107,7 +104,7 @@ test.each<[string, Reply[], string[]]>([
   },
 );
 
-test('says which of the initial objects are no longer wanted: each that another or its deletion came for', async () => {
+test('forgets the initial objects of a watch list that a later event replaces or deletes', async () => {
   const { decoder, forgotten } = counting();
   const frames = [
     'ADDED a 1',
@@ -131,10 +128,10 @@ test('says which of the initial objects are no longer wanted: each that another 
 
 test.each([
   ['a watch is followed by a list', false, ['list 0 limit 500', 'watch 5', 'list 5', 'watch 5']],
-  // A list would need the memory as well.
+  // A list would need the same memory.
   ['a stream of the initial objects by a stream', true, ['stream ', 'stream ']],
 ])(
-  'what a decoder has no memory for is told as full, and asked for again with back-off: %s',
+  'a decoder without memory is a failure of class full, and the request is repeated with back-off: %s',
   async (_, watchList, asked) => {
     const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
     const { decoder, open } = counting(full);
@@ -149,7 +146,7 @@ test.each([
   },
 );
 
-test('a decoder that cannot read a watch costs no connection', async () => {
+test('a decoder that throws for a watch leaves no open connection', async () => {
   const { decoder } = counting();
   decoder.frames = () => {
     throw new CapstanError('OUT_OF_MEMORY', 'no room to read');
@@ -168,7 +165,7 @@ test('a decoder that cannot read a watch costs no connection', async () => {
   await stop();
 });
 
-test('options that are none are refused', async () => {
+test('invalid options are refused', async () => {
   const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
   const wrong = [
     { backoff: { duration: 0 } },

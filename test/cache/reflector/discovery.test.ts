@@ -15,7 +15,7 @@ const resources = (...names: string[]) =>
   });
 
 describe('resourceOf', () => {
-  test('learns kind and scope of a resource that is known by name', async () => {
+  test('reads kind and scope of a resource that is known by name', async () => {
     const server = new Replies(resources('other', 'widgets', 'widgets/status'));
     const widgets = await resourceOf(server, { group: 'e.x', version: 'v1', plural: 'widgets' });
     expect(widgets).toEqual({
@@ -30,7 +30,7 @@ describe('resourceOf', () => {
     expect(new ListWatch(server, widgets).describe()).toBe('e.x/v1 Widget');
   });
 
-  test('takes the version that the server prefers, and v1 of the core group, where none is given', async () => {
+  test('uses the preferred version of the server, and v1 for the core group, by default', async () => {
     const server = new Replies(
       json({ kind: 'APIGroup', preferredVersion: { version: 'v2' } }),
       resources('widgets'),
@@ -42,7 +42,7 @@ describe('resourceOf', () => {
     expect(core.requests.map(({ path }) => path)).toEqual(['/api/v1']);
   });
 
-  test('rejects with a 404 for a resource that is not there, and with what the server answers', async () => {
+  test('rejects with a 404 for a resource that is not served, and with other errors of the server', async () => {
     const name = { group: 'e.x', version: 'v1', plural: 'widgets' };
     await expect(resourceOf(new Replies(resources('other')), name)).rejects.toMatchObject({
       status: 404,
@@ -60,13 +60,13 @@ describe('resourceOf', () => {
     });
   });
 
-  // "../api" went up in the path, over fetch and through proxies.
+  // "../api" changed the path, over fetch and through proxies.
   test.each([
     { group: '../api', version: 'v1', plural: 'secrets' },
     { group: '..', plural: 'secrets' },
     { group: 'a%2fb', plural: 'secrets' },
     { group: 'e.x', version: '..', plural: 'secrets' },
-  ])('refuses a group and a version that would leave their place in the path: %j', async (name) => {
+  ])('refuses a group and a version that are not a path segment: %j', async (name) => {
     const server = new Replies(resources('secrets'));
     await expect(resourceOf(server, name)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
     expect(server.requests).toEqual([]);
@@ -79,7 +79,7 @@ describe('resourceOf', () => {
   });
 });
 
-describe('that a resource is gone', () => {
+describe('whether a resource is gone', () => {
   const widgets = { ...ConfigMaps, group: 'e.x', version: 'v1', plural: 'widgets' };
   const ask = async (error: unknown, ...replies: ConstructorParameters<typeof Replies>) => {
     const server = new Replies(...replies);
@@ -102,7 +102,7 @@ describe('that a resource is gone', () => {
       })),
     });
 
-  test('is said by a Status NotFound for the collection, not by one for a namespace or an object', async () => {
+  test('is true for a Status NotFound of the collection, not for one of a namespace or an object', async () => {
     expect(await ask(refusal(404, 'NotFound', {}), groups(['apps', 'v1']))).toEqual([
       true,
       ['/apis'],
@@ -116,7 +116,7 @@ describe('that a resource is gone', () => {
     expect(await ask(new Error('anything else'))).toEqual([false, []]);
   });
 
-  test('is said by discovery where a page came: kube-apiserver has no Status for a deleted CustomResourceDefinition', async () => {
+  test('is true by discovery after a plain page: kube-apiserver sends no Status for a deleted CustomResourceDefinition', async () => {
     const both = ['/apis', '/apis/e.x/v1'];
     expect(await ask(bare, groups(['apps', 'v1']))).toEqual([true, ['/apis']]);
     expect(await ask(bare, groups(['e.x', 'v1']), resources('others'))).toEqual([true, both]);
@@ -125,9 +125,9 @@ describe('that a resource is gone', () => {
     expect((await ask(bare, groups(['e.x', 'v1']), page404, groups()))[0]).toBe(true);
   });
 
-  // The last step of each migration, to serve v1 no longer, was told as the deletion of every
+  // The last step of a migration, which stops serving v1, was notified as the deletion of every
   // object.
-  test('is not said by the end of one version while another has the resource, or may have', async () => {
+  test('is false after the end of one version while another version has the resource, or may have it', async () => {
     const all = ['/apis', '/apis/e.x/v1', '/apis/e.x/v2'];
     for (const refused of [bare, refusal(404, 'NotFound', {})]) {
       expect(await ask(refused, groups(['e.x', 'v2']), resources('widgets'))).toEqual([
@@ -149,7 +149,7 @@ describe('that a resource is gone', () => {
     }
   });
 
-  test('is another question than whether it is served in this version', async () => {
+  test('differs from whether it is served in this version', async () => {
     const caller = { clock: new FakeClock(), signal: new AbortController().signal };
     const served = async (...replies: ConstructorParameters<typeof Replies>) =>
       !(await isUnserved(new Replies(...replies), widgets, caller));
@@ -159,7 +159,7 @@ describe('that a resource is gone', () => {
     expect(await served(page404)).toBe(true);
   });
 
-  test('is not believed of a proxy: pages for everything, failures, and answers of another shape', async () => {
+  test('is false for the answers of a proxy: pages for everything, failures, and other documents', async () => {
     expect((await ask(bare, page404))[0]).toBe(false);
     expect((await ask(bare, () => answer(200, '<html>')))[0]).toBe(false);
     expect((await ask(bare, json({})))[0]).toBe(false);

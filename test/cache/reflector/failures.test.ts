@@ -1,7 +1,4 @@
-/**
- * What a reflector tells of its failures, by class and with what happens next, and what it says of
- * itself.
- */
+/** The failures of a reflector, by class and next step, and its status. */
 import { Indexer, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
@@ -43,11 +40,11 @@ const tooLarge = { details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } 
 const listing = (server: Replies, more: Parameters<typeof reflect>[1] = {}) =>
   reflect(server, { watchList: false, ...more });
 
-describe('every failure reaches the handler, with its class and what happens next', () => {
+describe('every failure reaches the handler, with its class and the next step', () => {
   test.each<[string, Reply, [string, string, number]]>([
     ['401', refuses(401, 'Unauthorized'), ['auth', 'relist', 800]],
     ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
-    // of a namespace; discovery is not asked
+    // of a namespace; discovery is not read
     ['404', refuses(404, 'NotFound', {}, { details: { name: 'a' } }), ['server', 'relist', 800]],
     ['410', refuses(410, 'Expired'), ['expired', 'relist from newest', 0]],
     [
@@ -121,14 +118,14 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  // A message that is no text (a proxy's, say) threw where the failure was classified, and that
-  // ended the reflector for good.
+  // A message that was not a string (from a proxy, for example) made the classification throw,
+  // which ended the reflector.
   test.each<[string, unknown]>([
     ['a message that is no text', { message: { text: 'oh' }, details: {} }],
     ['a message that has no text', { message: { toString: 1, valueOf: 1 } }],
     ['details that are none', { details: null }],
     ['a code that is none', { code: '504', message: 5, reason: 5, details: 5 }],
-  ])('a Status of %s is a failure like any other', async (_, more) => {
+  ])('a Status of %s is an ordinary failure', async (_, more) => {
     for (const reply of [
       refuses(504, 'Timeout', {}, more as object),
       sends(event('ERROR', status(504, 'Timeout', more as object))),
@@ -142,8 +139,8 @@ describe('every failure reaches the handler, with its class and what happens nex
     }
   });
 
-  // One bookmark was enough for a server that closes each watch at once to be asked five thousand
-  // times a second.
+  // With one bookmark in each watch, a server that closes each watch at once got five thousand
+  // requests a second.
   test.each([
     ['of the version that was asked for', bookmark('5')],
     ['without a version', bookmark('')],
@@ -175,21 +172,24 @@ describe('every failure reaches the handler, with its class and what happens nex
       ],
     ],
     ['a list', () => [sends(error(410, 'Expired')), lists]],
-  ])('watches that end at once with nothing new are counted anew after %s', async (_, between) => {
-    const clock = new FakeClock();
-    const short = Array.from({ length: 3 }, () => sends(bookmark('')));
-    const replies = [lists, ...short, ...between(clock), ...short, holds];
-    const server = new Replies(...replies);
-    const { told, stop } = await listing(server, { clock });
-    await clock.run(800);
-    expect([server.requests.length, told().filter((one) => one.endsWith('rewatch'))]).toEqual([
-      replies.length,
-      [],
-    ]);
-    await stop();
-  });
+  ])(
+    'the count of watches that end at once without an event restarts after %s',
+    async (_, between) => {
+      const clock = new FakeClock();
+      const short = Array.from({ length: 3 }, () => sends(bookmark('')));
+      const replies = [lists, ...short, ...between(clock), ...short, holds];
+      const server = new Replies(...replies);
+      const { told, stop } = await listing(server, { clock });
+      await clock.run(800);
+      expect([server.requests.length, told().filter((one) => one.endsWith('rewatch'))]).toEqual([
+        replies.length,
+        [],
+      ]);
+      await stop();
+    },
+  );
 
-  test('a lost connection says nothing of the version: it is listed from, where the server no longer has it for a watch', async () => {
+  test('after a lost connection a relist uses the last version, if a watch from it is refused', async () => {
     const lost: Reply = () => stream([bookmark('6')], 'reset');
     const server = new Replies(lists, lost, sends(error(410, 'Expired')), lists, holds);
     const { clock, stop } = await listing(server);
@@ -198,7 +198,7 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  test('an orderly end is none', async () => {
+  test('an orderly end is not a failure', async () => {
     const { failures, stop } = await listing(
       new Replies(lists, () => stream([bookmark('6')], 'close'), holds),
     );
@@ -206,7 +206,7 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  test('a continue token that expired costs one full list', async () => {
+  test('an expired continue token leads to one full list', async () => {
     const first: Reply = () => answer(200, listBody('5', [configMapAt('a', '1')], 'token'));
     const server = new Replies(first, refuses(410, 'Expired'), lists, holds);
     const { told, stop } = await listing(server);
@@ -217,7 +217,7 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  test('throttling never causes a list: of a watch that is throttled for an hour, there is one', async () => {
+  test('throttling causes no list: a watch that is throttled for an hour has one list', async () => {
     const server = new Replies(lists, refuses(429, 'TooManyRequests'));
     const { clock, told, stop } = await listing(server);
     await clock.run(3600_000);
@@ -226,7 +226,7 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  test('a handler that throws is reported, and changes nothing', async () => {
+  test('a handler that throws is reported, and has no other effect', async () => {
     const server = new Replies(refuses(500, 'InternalError'), lists, holds);
     const watchErrorHandler = () => {
       throw new Error('broken handler');
@@ -240,8 +240,8 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  // `random` is asked by each watch and each wait: what it threw ended the reflector, and a NaN was
-  // asked for as timeoutSeconds.
+  // `random` is called for each watch and each wait: an error of it ended the reflector, and NaN
+  // was sent as timeoutSeconds.
   test.each<[string, () => number]>([
     [
       'throws',
@@ -263,7 +263,7 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  test('a store that does not take a list is told as such, and the list is asked for again', async () => {
+  test('a store that refuses a list is a failure, and the list is requested again', async () => {
     const store = new Indexer<ConfigMap>();
     const replace = store.replace.bind(store);
     let full = true;
@@ -292,7 +292,7 @@ describe('the default handler', () => {
     return reported;
   };
 
-  test('says nothing of a healthy life', async () => {
+  test('reports nothing in normal operation', async () => {
     const short: Reply = () => stream([], 'close');
     const lost: Reply = () => stream([bookmark('6')], 'reset');
     const busy = refuses(429, 'TooManyRequests', { 'retry-after': '0' });
@@ -311,7 +311,7 @@ describe('the default handler', () => {
     expect(server.requests.length).toBe(9);
   });
 
-  test('reports what makes it list again, and a refused connection only when it stays', async () => {
+  test('reports failures that lead to a relist, and a refused connection only if it stays refused', async () => {
     expect(
       await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000),
     ).toMatchObject([{ status: 403 }]);
@@ -320,9 +320,9 @@ describe('the default handler', () => {
     expect((await quietly(new Replies(lists, fails('refused')), 60_000)).length).toBeGreaterThan(0);
   });
 
-  // Each change of a CRD ends its watches with 410: several within two minutes left a cache behind
-  // for up to a minute, and nobody was told.
-  test('reports a version that is gone only where the next list has to wait', async () => {
+  // Each change of a CRD ends its watches with 410: after several within two minutes a cache was up
+  // to a minute behind, without a report.
+  test('reports an expired version only if the next list has to wait', async () => {
     const gone = [lists, sends(error(410, 'Expired'))];
     expect(await quietly(new Replies(...gone, ...gone, ...gone, lists, holds), 60_000)).toEqual([]);
     expect(
@@ -330,13 +330,13 @@ describe('the default handler', () => {
     ).toMatchObject([{ status: 410 }]);
   });
 
-  // Behind a proxy without a server connections are reset and not refused: 110 requests failed in
-  // 100 s, nobody was told, and the status was "watching" throughout.
-  test('reports a connection that is reset in spite of all repeats, and does not call that watching', async () => {
+  // A proxy without a server resets connections instead of refusing them: 110 requests failed in
+  // 100 s without a report, and the state was "watching" throughout.
+  test('reports a connection that is reset at every repeat, and is not watching meanwhile', async () => {
     expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
     expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
     reported.length = 0;
-    // One for the question whether the server has reached the version, 11 for each of two watches.
+    // One check whether the server has reached the version, 11 requests for each of two watches.
     const gone = Array.from({ length: 24 }, () => fails('reset'));
     const { clock, reflector, stop } = await listing(new Replies(lists, holds, ...gone, holds), {
       watchErrorHandler: undefined,
@@ -379,7 +379,7 @@ describe('status', () => {
   test.each([
     ['list', false],
     ['stream of initial objects', true],
-  ])('says that a %s is waited with, until it is asked for again', async (_, watchList) => {
+  ])('is waiting before a %s is repeated', async (_, watchList) => {
     const busy = refuses(429, 'TooManyRequests', { 'retry-after': '16' });
     const { clock, reflector, stop } = await listing(new Replies(busy, holds), { watchList });
     await clock.run(15_999);
@@ -389,7 +389,7 @@ describe('status', () => {
     await stop();
   });
 
-  test('says where the reflector is', async () => {
+  test('has the state of the reflector', async () => {
     const server = new Replies(refuses(500, 'InternalError'), () => answer(200, '{'), lists, holds);
     const { clock, reflector, stop } = await listing(server);
     expect(reflector.status().state).toBe('waiting');
@@ -413,7 +413,7 @@ describe('status', () => {
     await stop();
   });
 
-  test('knows how old the last byte is, of which failures send none', async () => {
+  test('has the age of the last byte of a successful answer', async () => {
     const body = new Stream();
     const open: Reply = ({ signal }) => ({
       status: 200,
@@ -438,7 +438,7 @@ describe('status', () => {
   });
 });
 
-test('an event without a version does not move the last one: the watch goes on from where it is sure', async () => {
+test('an event without a version does not change the last one, from which the next watch starts', async () => {
   const frames = [event('ADDED', configMapAt('b', '6')), event('MODIFIED', configMapAt('b', ''))];
   const server = new Replies(lists, () => stream(frames, 'close'), holds);
   const { names, stop } = await listing(server);
@@ -446,7 +446,7 @@ test('an event without a version does not move the last one: the watch goes on f
   await stop();
 });
 
-test('what the server repeats, or sends with an older version, is applied as it comes', async () => {
+test('a repeated event, or one with an older version, is applied as it comes', async () => {
   const frames = ['7', '7', '6'].map((version) => event('MODIFIED', configMapAt('a', version)));
   const server = new Replies(lists, ({ signal }) => stream(frames, 'hold', signal));
   const { store, reflector, stop } = await listing(server);
@@ -457,7 +457,7 @@ test('what the server repeats, or sends with an older version, is applied as it 
   await stop();
 });
 
-test('"newest" is asked for until a list has worked, and not after that: later ones are no older than the last version', async () => {
+test('the newest version is requested until a list succeeds; later lists are no older than the last version', async () => {
   const gone = sends(error(410, 'Expired'));
   const newer: Reply = () => answer(200, listBody('30', []));
   const server = new Replies(
@@ -486,7 +486,7 @@ test('"newest" is asked for until a list has worked, and not after that: later o
 });
 
 test.each(['', '0'])(
-  'a list of version %j is followed by all objects in no order: another event than ADDED makes a version known',
+  'a watch from version %j begins with all objects in no order: only another event than ADDED sets the version',
   async (version) => {
     const first: Reply = () => answer(200, listBody(version, []));
     const added = event('ADDED', configMapAt('b', '11'));

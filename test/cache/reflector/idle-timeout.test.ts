@@ -1,7 +1,7 @@
 /**
- * Byte silence: the only way to notice over fetch that a connection is dead (NAT tables and load
- * balancers forget without a word, and a kernel that waits for bytes never asks). It must find dead
- * watches, and never cut quiet ones.
+ * The idle timeout of watches: over fetch the only way to detect a dead connection (NAT tables and
+ * load balancers drop connections silently, and a kernel that only reads does not notice). It must
+ * detect dead watches and never close quiet ones.
  */
 import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
@@ -59,7 +59,7 @@ const bookmark = (version: string) =>
   })}\n`;
 
 describe('a watch without a byte', () => {
-  test('is given up after 150 s and opened again from the last version: no list, no error', async () => {
+  test('is closed after 150 s and opened again from the last version, without a list or an error', async () => {
     const { clock, server, seen, errors, requests, end } = await start();
     server.put('b');
     await clock.run(149_000);
@@ -76,9 +76,9 @@ describe('a watch without a byte', () => {
     await end();
   });
 
-  // A server restored from an older backup sends nothing to a watch from a version that it has not
-  // reached: the cache stayed as it was without end.
-  test('is given up for a list of what is newest where the server has not reached the last version', async () => {
+  // A server that was restored from an older backup sends nothing to a watch from a version that it
+  // has not reached: the cache stayed stale for ever.
+  test('is followed by a list of the newest version if the server has not reached the last version', async () => {
     const { clock, server, seen, errors, requests, end } = await start();
     server.intercept = ({ query = {} }) => {
       if (query.resourceVersionMatch === undefined) return undefined;
@@ -102,9 +102,9 @@ describe('a watch without a byte', () => {
     await end();
   });
 
-  // A restored server may reach the version again by its own writes before the silence is noticed,
-  // and then the cache lacks all that was written in between.
-  test('is asked about after 10 s where the connection before it was lost', async () => {
+  // A restored server may reach the version by new writes before the timeout, and the cache would
+  // miss these writes.
+  test('is checked after 10 s if the connection before it was lost', async () => {
     const { clock, server, seen, errors, requests, end } = await start();
     server.put('b');
     await clock.settle();
@@ -123,7 +123,7 @@ describe('a watch without a byte', () => {
     expect(requests()).toEqual(['list', 'watch', 'watch', 'reached?', 'list', 'watch']);
     expect(errors).toMatchObject([{ kind: 'reset' }, { status: 504 }]);
     expect(seen.at(-1)).toBe('replace 1');
-    // An orderly end is no sign of a server that was away, nor is a watch on which something came.
+    // No check after an orderly end, nor if the watch gets an event.
     server.closeWatches();
     await clock.settle();
     server.closeWatches(new TransportError('reset', 'reset'));
@@ -137,7 +137,7 @@ describe('a watch without a byte', () => {
   test.each([
     ['refuses the question', () => answer(403, 'no')],
     ['is not there', () => Promise.reject(new TransportError('refused', 'no'))],
-  ])('is opened again where the server %s', async (_, reply) => {
+  ])('is opened again if the server %s', async (_, reply) => {
     const { clock, server, requests, end } = await start();
     server.intercept = ({ query = {} }) =>
       query.resourceVersionMatch === undefined ? undefined : reply();
@@ -146,7 +146,7 @@ describe('a watch without a byte', () => {
     await end();
   });
 
-  test('is never cut while bookmarks come each minute', async () => {
+  test('is not closed while bookmarks come each minute', async () => {
     const { clock, server, errors, requests, end } = await start();
     for (let minute = 1; minute <= 7; minute++) {
       await clock.run(MINUTE);
@@ -158,7 +158,7 @@ describe('a watch without a byte', () => {
     await end();
   });
 
-  test('is given up after as long as idleTimeout says, and never for 0', async () => {
+  test('is closed after idleTimeout, and never for 0', async () => {
     const brief = await start({ idleTimeout: 10_000 });
     await brief.clock.run(10_001);
     expect(brief.requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
@@ -169,7 +169,7 @@ describe('a watch without a byte', () => {
     await patient.end();
   });
 
-  test('cannot be asked for with what is no time', () => {
+  test('refuses an idleTimeout that is not a number of milliseconds', () => {
     for (const idleTimeout of [-1, Number.NaN, '5' as unknown as number]) {
       expect(() => new ListWatch(new LiveServer(), ConfigMaps, { idleTimeout })).toThrow(
         /"idleTimeout" expected milliseconds >= 0/,
@@ -187,7 +187,7 @@ describe('an exchange', () => {
     }),
   });
 
-  test('does not count the time in which its reader was busy', async () => {
+  test('does not count the time while its reader is busy', async () => {
     const clock = new FakeClock();
     const stream = new Stream();
     const exchange = await Exchange.open(
@@ -212,7 +212,7 @@ describe('an exchange', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('tells of each sign of life, on its clock', async () => {
+  test('calls onBytes for the headers and each chunk, with the time of its clock', async () => {
     const clock = new FakeClock(100);
     const stream = new Stream();
     const heard: number[] = [];

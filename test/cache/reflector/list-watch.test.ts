@@ -17,7 +17,7 @@ const caller = () => ({ clock: new FakeClock(), signal: new AbortController().si
 const query = { resourceVersion: '5', limit: 10, continue: '' };
 const lists: Reply = () => answer(200, listBody('7', [configMapAt('a', '1')]));
 
-/** A reader that notes what is done with it. */
+/** A reader that records its calls. */
 function noting(page: PageReader<ConfigMap>['end']) {
   const calls: string[] = [];
   const reader: PageReader<ConfigMap> = {
@@ -34,7 +34,7 @@ function noting(page: PageReader<ConfigMap>['end']) {
 describe('a list', () => {
   const page = { items: [], resourceVersion: '1', continue: '' };
 
-  test('is given to its reader chunk by chunk as they arrive, and the reader is closed', async () => {
+  test('passes its chunks to the reader as they arrive, and closes the reader', async () => {
     const body = new Stream();
     const server = new Replies(() => ({
       status: 200,
@@ -72,7 +72,7 @@ describe('a list', () => {
     expect(calls).not.toContain('end');
   });
 
-  test('gives the connection back when its reader refuses the bytes', async () => {
+  test('closes the connection if the reader throws', async () => {
     let aborted = false;
     const server = new Replies(({ signal }) => {
       signal?.addEventListener('abort', () => {
@@ -113,7 +113,7 @@ test.each<[string, Reply, number[]]>([
 });
 
 test.each([1, 2, 3, 4])(
-  'a clock that throws when it is asked for time %i leaves no connection and no timer',
+  'a clock that throws at call %i leaves no connection and no timer',
   async (nth) => {
     const clock = new FakeClock();
     let asked = 0;
@@ -142,7 +142,7 @@ test.each([1, 2, 3, 4])(
   },
 );
 
-describe('what is asked', () => {
+describe('a request', () => {
   const requests = async (options: ListWatchOptions) => {
     const server = new Replies(lists, ({ signal }) => stream([], 'hold', signal));
     const listWatch = new ListWatch(server, ConfigMaps, options);
@@ -156,7 +156,7 @@ describe('what is asked', () => {
     return server.requests;
   };
 
-  test('can be tweaked: the function sees each query whole, and may overrule all of it', async () => {
+  test('can be tweaked: the function gets each query, and may override all of it', async () => {
     const seen: object[] = [];
     const [list, watch] = await requests({
       labelSelector: 'a=b',
@@ -190,7 +190,7 @@ describe('what is asked', () => {
     );
   });
 
-  test('is metadata alone, of lists and of watches', async () => {
+  test('asks for metadata only, for lists and watches', async () => {
     const [list, watch] = await requests({ metadataOnly: true });
     expect(list?.headers?.accept).toBe(
       'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
@@ -201,10 +201,9 @@ describe('what is asked', () => {
   });
 });
 
-// Only a cache reads selectors as objects carry them: the server was asked for "[object Object]",
-// which it refused for ever.
+// A selector object was sent to the server as "[object Object]", which it refused for ever.
 test.each(['labelSelector', 'fieldSelector'])(
-  'a %s that is no text is refused before anything is asked',
+  'a %s that is not a string is refused before any request',
   (name) => {
     const selector = { matchLabels: { app: 'web' } };
     expect(() => new ListWatch(new Replies(lists), ConfigMaps, { [name]: selector })).toThrow(
@@ -216,10 +215,10 @@ test.each(['labelSelector', 'fieldSelector'])(
   },
 );
 
-// ".." went up in the path: an informer of one tenant's namespace listed the objects of all. Half a
-// character was a bare URIError.
+// ".." changed the path: an informer of one tenant's namespace listed the objects of all. A lone
+// surrogate was a URIError.
 test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(
-  'a namespace that would leave its place in the path, %j, is refused',
+  'a namespace that is not a path segment, %j, is refused',
   (namespace) => {
     expect(() => new ListWatch(new Replies(lists), ConfigMaps, { namespace })).toThrow(
       expect.objectContaining({
@@ -230,7 +229,7 @@ test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(
   },
 );
 
-describe('metadata alone', () => {
+describe('a ListWatch with metadataOnly', () => {
   const listWatch = (server: Replies) => new ListWatch(server, ConfigMaps, { metadataOnly: true });
   const partial = {
     kind: 'PartialObjectMetadata',
@@ -238,7 +237,7 @@ describe('metadata alone', () => {
     metadata: { name: 'a' },
   };
 
-  test('is what is expected of the objects', async () => {
+  test('expects PartialObjectMetadata', async () => {
     const body = {
       kind: 'PartialObjectMetadataList',
       metadata: { resourceVersion: '7' },
@@ -250,7 +249,7 @@ describe('metadata alone', () => {
     expect(listWatch(server).describe()).toBe('v1 ConfigMap');
   });
 
-  test('refuses a server that sends whole objects all the same', async () => {
+  test('refuses whole objects', async () => {
     await expect(listWatch(new Replies(lists)).list(query, caller())).rejects.toMatchObject({
       code: 'DECODE',
       message: expect.stringContaining('the server sends whole objects'),

@@ -1,7 +1,7 @@
 /**
- * What is said of a resource that the server does not serve. A wrong plural or version was met with
- * "the server could not find the requested resource" by clients, lists and informers: only a
- * controller said that the server has the kind under another name.
+ * Errors for a resource that the server does not serve. With a wrong plural or version, clients,
+ * lists and informers gave "the server could not find the requested resource"; only controllers
+ * named the plural and version of the kind.
  */
 import {
   defineResource,
@@ -23,7 +23,7 @@ const define = (group: string, version: string, kind: string, plural: string) =>
   defineResource<KubeObject>()({ group, version, kind, plural, namespaced: true });
 const key = { namespace: 'default', name: 'a' };
 
-/** A server whose requests are listed. */
+/** A server that records its requests. */
 function setUp() {
   const inner = fakeTransport({
     objects: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }],
@@ -46,7 +46,7 @@ const failureOf = (call: Promise<unknown>): Promise<Error> =>
     (error: Error) => error,
   );
 
-/** What a reflector is refused with, one failure after the other. */
+/** The failures of a reflector, in order. */
 async function reflect(transport: Transport, resource: Resource<KubeObject>, times = 1) {
   const clock = new FakeClock();
   const stop = new AbortController();
@@ -93,14 +93,17 @@ describe.each([
   ['plural in the core group', define('', 'v1', 'Pod', 'pod'), '"pods" in v1'],
   ['version', define('batch', 'v1beta1', 'CronJob', 'cronjobs'), '"cronjobs" in batch/v1'],
 ])('a wrong %s', (_, resource, there) => {
-  test.each(Object.entries(CALLS))('is met by %s with what is there', async (_, call) => {
-    const error = await call(setUp().transport, resource);
-    expect(error.message).toContain(`; it has the kind ${resource.kind} as ${there}`);
-    expect(isNotFound(error)).toBe(true);
-  });
+  test.each(Object.entries(CALLS))(
+    'gives the error of %s the resource that is served instead',
+    async (_, call) => {
+      const error = await call(setUp().transport, resource);
+      expect(error.message).toContain(`; it has the kind ${resource.kind} as ${there}`);
+      expect(isNotFound(error)).toBe(true);
+    },
+  );
 });
 
-test('nothing is asked for an object that is not there', async () => {
+test('a 404 of an object causes no discovery request', async () => {
   const { transport, asked } = setUp();
   const pods = define('', 'v1', 'Pod', 'pods');
   const error = await failureOf(newClient({ transport }).get(pods, key));
@@ -108,7 +111,7 @@ test('nothing is asked for an object that is not there', async () => {
   expect(asked).toEqual(['/api/v1/namespaces/default/pods/a']);
 });
 
-test('a client asks once for each resource, and a reflector once', async () => {
+test('a client requests discovery once for each resource, and a reflector once', async () => {
   const wrong = define('apps', 'v1', 'Deployment', 'deployment');
   const { transport, asked } = setUp();
   const client = newClient({ transport });
@@ -123,7 +126,7 @@ test('a client asks once for each resource, and a reflector once', async () => {
   expect(asked.filter((path) => path === '/apis')).toHaveLength(1);
 });
 
-test('discovery that does not answer holds no error up for more than two seconds', async () => {
+test('discovery that does not answer delays an error by at most two seconds', async () => {
   const inner = fakeTransport();
   const clock = new FakeClock();
   const signals: (AbortSignal | undefined)[] = [];

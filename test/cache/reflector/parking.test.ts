@@ -1,6 +1,6 @@
 /**
- * A resource that goes away, as when its CustomResourceDefinition is deleted, and comes back; and
- * 404s that do not mean that.
+ * A resource that is no longer served, as after the deletion of its CustomResourceDefinition, and
+ * served again later; and 404s with another meaning.
  */
 import {
   DeletedFinalStateUnknown,
@@ -68,7 +68,7 @@ const discovery =
     );
 
 describe('a resource that is gone', () => {
-  test('empties the store once, is asked for with back-off, and is taken up where it comes back', async () => {
+  test('empties the store once, is listed with back-off, and is watched again once it is served', async () => {
     const server = new CustomReplies(
       lists('5', 'a', 'b'),
       lost,
@@ -88,12 +88,12 @@ describe('a resource that is gone', () => {
     expect([names(), reflector.status().state]).toEqual([['c'], 'watching']);
     expect(told()).toEqual(['server → relist', ...Array(3).fill('server → park')]);
     expect(failures.map(({ afterMs }) => afterMs)).toEqual([800, 1600, 3200, 6400]);
-    // Never older than what was seen, also after the pause.
+    // Never older than the last version, also after the pause.
     expect(server.asked().slice(2, 6)).toEqual(Array(4).fill('list 6'));
     await stop();
   });
 
-  test('tells the handlers of an informer of each object once, by its tombstone, and of those that come back', async () => {
+  test('gives the handlers of an informer one tombstone for each object, and additions of those that come back', async () => {
     const clock = new FakeClock();
     const server = new CustomReplies(
       lists('5', 'a', 'b'),
@@ -124,7 +124,7 @@ describe('a resource that is gone', () => {
     await running;
   });
 
-  test('is asked for by lists alone while it is gone, and as a stream again later', async () => {
+  test('is requested by lists only while it is gone, and as a watch list again later', async () => {
     const begin: Reply = () =>
       stream([own(bookmark('5', 'true')), event('ERROR', status(500, 'InternalError'))], 'close');
     const server = new CustomReplies(begin, gone, gone, gone, lists('9', 'a'), lost, holds);
@@ -137,7 +137,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('is gone where a page came and the discovery of the server says so, as kube-apiserver answers', async () => {
+  test('is gone after a plain page and discovery without it, as kube-apiserver answers', async () => {
     const server = new CustomReplies(lists('5', 'a'), lost, page, page, lists('9', 'a'), holds);
     const { clock, names, stop } = await reflect(server, { watchList: false });
     await clock.run(800);
@@ -174,14 +174,14 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  // A proxy that was being restarted answered a list of ConfigMaps with a Status 404, discovery as
-  // well: the cache told that all of them had been deleted.
+  // A restarting proxy answered a list of ConfigMaps, and discovery, with a Status 404: handlers
+  // got deletions of all of them.
   test.each([
     ['', 'v1'],
     ['apps', 'apps/v1'],
     ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1'],
   ])(
-    'is never a kind of the group "%s", whatever answers 404 and for how long',
+    'is never assumed for a kind of the group "%s", however long it is answered with 404',
     async (group, apiVersion) => {
       const resource = { ...ConfigMaps, group };
       const items = [{ ...configMapAt('a', '5'), apiVersion }];
@@ -203,7 +203,7 @@ describe('a resource that is gone', () => {
     },
   );
 
-  test('is waited for like any other where it was never seen', async () => {
+  test('is retried like other failures if it was never synced', async () => {
     const server = new CustomReplies(gone, gone, lists('9', 'a'), holds);
     const { clock, names, told, stop } = await reflect(server, { watchList: false });
     await clock.run(800 + 1600);
@@ -211,7 +211,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('keeps the store as it was where parkWhenGone is off, as in client-go', async () => {
+  test('does not empty the store with parkWhenGone: false, as in client-go', async () => {
     const server = new CustomReplies(lists('5', 'a'), lost, gone);
     const { clock, names, told, stop } = await reflect(server, {
       watchList: false,
@@ -222,7 +222,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('is reported once by the default handler, unlike other failures meanwhile', async () => {
+  test('is reported once by the default handler, unlike other failures in the meantime', async () => {
     const denied: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
     const server = new CustomReplies(lists('5', 'a'), lost, gone, gone, denied, gone);
     const { clock, stop } = await reflect(server, {

@@ -1,6 +1,4 @@
-/**
- * A server of one resource that sends the very bytes a test gives it, in the parts the test cuts.
- */
+/** A server of one resource that sends exactly the bytes and chunks of a test. */
 import type { Transport, TransportRequest } from 'capstan/cache';
 
 export class RawServer implements Transport {

@@ -47,7 +47,7 @@ describe('the back-off', () => {
     expect([1, 2].map(() => most.next())).toEqual([1200, 2400]);
   });
 
-  test('starts over two minutes after its last delay was over', () => {
+  test('is reset two minutes after its last delay ended', () => {
     const clock = new FakeClock();
     const backoff = new Backoff(clock, () => 0);
     for (let i = 0; i < 10; i++) backoff.next();
@@ -109,7 +109,7 @@ describe('a reflector', () => {
     await running;
   });
 
-  test('gives up a watch that the server forgets, and goes on from its last version', async () => {
+  test('closes a watch that the server does not end, and opens it again from its last version', async () => {
     const { clock, server, store, stop, start } = setUp();
     const running = start();
     await clock.settle();
@@ -132,7 +132,7 @@ describe('a reflector', () => {
     ],
     ['an event type that nobody knows', '{"type":"RENAMED","object":{"metadata":{"name":"a"}}}\n'],
     ['bytes that are no JSON', '<html>\n'],
-  ])('lists again after %s, and loses nothing', async (_, text) => {
+  ])('relists after %s, and loses no event', async (_, text) => {
     const { clock, server, store, errors, stop, start } = setUp();
     server.put('a');
     const running = start();
@@ -147,7 +147,7 @@ describe('a reflector', () => {
     await running;
   });
 
-  test('lists again after a list item that no store could keep', async () => {
+  test('relists after a list item without a name', async () => {
     const { clock, server, errors, stop, start } = setUp();
     server.intercept = (_, n) =>
       n === 1 ? answer(200, '{"metadata":{"resourceVersion":"1"},"items":[null]}') : undefined;
@@ -177,7 +177,7 @@ describe('a reflector', () => {
     await running;
   });
 
-  test('stops at once in whatever it is doing, and leaves no timer behind', async () => {
+  test('stops at once in every state, without a timer left', async () => {
     const busy = () => answer(429, statusBody(429, 'TooManyRequests'), { 'retry-after': '3600' });
     let watchList = false;
     const phases: [string, LiveServer['intercept']][] = [
@@ -209,8 +209,8 @@ describe('a reflector', () => {
     }
   });
 
-  test('waits for a store that is behind, at no cost to the watch, and stops at once meanwhile', async () => {
-    // Story: a caller that waits for what is queued waits for other consumers, which may never end.
+  test('waits for a store that is behind without losing the watch, and stops at once meanwhile', async () => {
+    // A reflector that waits for queued deltas waits for a consumer, which may never end.
     const { clock, server, store, stop, start } = setUp();
     let caughtUp = (): void => undefined;
     const behind = (): Promise<void> | undefined =>
@@ -234,10 +234,7 @@ describe('a reflector', () => {
   });
 
   describe('and its store:', () => {
-    /**
-     * One that has no more than a store has to have. Each object takes it longer than a slice of
-     * time.
-     */
+    /** A store with the required methods only. Each object takes longer than a time slice. */
     function plain(clock: FakeClock, onAdd: (name: string) => void = () => undefined) {
       const seen: string[] = [];
       const note =
@@ -252,8 +249,8 @@ describe('a reflector', () => {
       return { seen, add: note('add'), update: note('update'), delete: note('delete'), replace };
     }
 
-    // A period that threw once in the timer ended the process.
-    test('a period or a question that throws costs no resync after it', async () => {
+    // A resyncPeriod that threw in the timer ended the process.
+    test('a resyncPeriod or shouldResync that throws does not prevent later resyncs', async () => {
       const clock = new FakeClock();
       const store = { ...plain(clock), resync: () => void times.push(clock.now()) };
       const times: number[] = [];
@@ -279,7 +276,7 @@ describe('a reflector', () => {
       await stop();
     });
 
-    test('it needs to know nothing of resyncs, bookmarks and of being behind', async () => {
+    test('resync, bookmark and behind are optional', async () => {
       const clock = new FakeClock();
       const store = plain(clock);
       const server = new LiveServer();
@@ -301,7 +298,7 @@ describe('a reflector', () => {
       await stop();
     });
 
-    test('events that take long give others a turn in between, and none is taken after the end', async () => {
+    test('slow events yield to the event loop, and none is applied after the end', async () => {
       const clock = new FakeClock();
       const stop = new AbortController();
       const store = plain(clock, () => setImmediate(() => stop.abort()));
@@ -315,7 +312,7 @@ describe('a reflector', () => {
       expect(store.seen).toEqual(['replace 0', 'add a']);
     });
 
-    test('an event that it does not take is reported, and the next one is taken', async () => {
+    test('an event that it refuses is reported, and the next one is applied', async () => {
       const clock = new FakeClock();
       const store = plain(clock, (name) => {
         if (name === 'a') throw new Error('not a');
@@ -336,7 +333,7 @@ describe('a reflector', () => {
     });
   });
 
-  test('says that it is waiting also while a watch that failed is tried again', async () => {
+  test('is in state waiting also while a failed watch is repeated', async () => {
     const never: Reply = () => new Promise<never>(() => undefined) as never;
     const lists: Reply = () => answer(200, listBody('1', []));
     const { clock, reflector, stop } = await reflect(
@@ -347,7 +344,7 @@ describe('a reflector', () => {
     await stop();
   });
 
-  test('with an aborted signal asks nothing at all', async () => {
+  test('with an aborted signal sends no request', async () => {
     const { server, stop, start } = setUp();
     stop.abort();
     await start();
@@ -400,7 +397,7 @@ describe('a ListWatch', () => {
     return server.requests.at(-1);
   };
 
-  test('knows the paths of groups, of namespaces, and of resources without one', async () => {
+  test('uses the paths of groups, namespaces, and cluster-scoped resources', async () => {
     const server = new LiveServer();
     const of = (group: string, namespaced: boolean) => ({
       ...ConfigMaps,
@@ -423,7 +420,7 @@ describe('a ListWatch', () => {
     expect(await path(of('', false), { namespace: '' })).toBe('/api/v1/things');
   });
 
-  test('sends selectors, and asks for metadata alone when told to', async () => {
+  test('sends selectors, and requests metadata only with metadataOnly', async () => {
     const server = new LiveServer();
     const options = {
       labelSelector: 'a in (b)',
@@ -440,7 +437,7 @@ describe('a ListWatch', () => {
     );
   });
 
-  test('refuses a namespace where there is none, and what is no transport or resource', () => {
+  test('refuses a namespace for a cluster-scoped resource, and an invalid transport or resource', () => {
     const server = new LiveServer();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const nodes = { ...ConfigMaps, namespaced: false };

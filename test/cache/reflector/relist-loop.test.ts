@@ -1,6 +1,6 @@
 /**
- * A change that the cache could not take over. It used to be reported and dropped: the cache then
- * lacked it until the server sent the object again, or a relist came by chance.
+ * A change that the cache could not store. It used to be reported and dropped, so the cache missed
+ * it until the next event of the object or the next relist.
  */
 import {
   ListWatch,
@@ -50,8 +50,8 @@ async function follow(options: SharedIndexInformerOptions<ConfigMap> = {}) {
   return { clock, server, informer, told, stop };
 }
 
-describe('a change that the cache could not take over', () => {
-  test('is reported, and comes with a new list after the back-off: no event is lost', async () => {
+describe('a change that the cache could not store', () => {
+  test('is reported, and comes again by a relist after the back-off', async () => {
     const { clock, server, informer, told, stop } = await follow();
     const full = new CapstanError('OUT_OF_MEMORY', 'no room');
     vi.spyOn(Indexer.prototype, 'exchange').mockImplementationOnce(() => {
@@ -69,8 +69,8 @@ describe('a change that the cache could not take over', () => {
     await stop();
   });
 
-  // It said `stopped`, counted nothing and told nobody.
-  test('is a failure like any other to who asks and to who is told', async () => {
+  // The state was `stopped`, and nothing was counted or reported.
+  test('is a failure in the status and for the watchErrorHandler', async () => {
     const failures: [unknown, WatchFailure][] = [];
     const { clock, server, informer, stop } = await follow({
       watchErrorHandler: (...told) => failures.push(told),
@@ -90,8 +90,8 @@ describe('a change that the cache could not take over', () => {
     await stop();
   });
 
-  // What it threw rejected the run.
-  test('is asked for again also by a random that throws', async () => {
+  // Its error rejected `run`.
+  test('leads to a relist also if the option random throws', async () => {
     const random = (): never => {
       throw new Error('broken random');
     };
@@ -105,7 +105,7 @@ describe('a change that the cache could not take over', () => {
     await stop();
   });
 
-  test('ends no informer, however often it happens, and asks no faster than the back-off', async () => {
+  test('does not end the informer, however often it happens, and relists no faster than the back-off', async () => {
     const { clock, server, informer, stop } = await follow();
     const spy = vi.spyOn(Indexer.prototype, 'replace').mockImplementation(() => {
       throw new CapstanError('OUT_OF_MEMORY', 'no room');

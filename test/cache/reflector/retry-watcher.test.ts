@@ -1,6 +1,6 @@
 /**
- * What RetryWatcher refuses, what it takes for new, and how it ends. What client-go tests of its
- * own is in upstream-retry-watcher.test.ts.
+ * RetryWatcher: refused arguments, new events, and its end. The counterparts of client-go's tests
+ * are in upstream-retry-watcher.test.ts.
  */
 import { getEventListeners } from 'node:events';
 import {
@@ -29,7 +29,7 @@ const holding =
   (request) =>
     stream(frames, 'hold', request.signal);
 
-/** A watcher that is read from, with what it gives and what is reported meanwhile. */
+/** A running watcher, with its events and the reported errors. */
 function reading(version: string, replies: Reply[], options: RetryWatcherOptions = {}) {
   const reported: string[] = [];
   const previous = setErrorHandler((error, what) =>
@@ -91,7 +91,7 @@ describe('an event is new', () => {
   });
 });
 
-test('an object of another kind is reported and left out, and a failure with no handler is not reported at all', async () => {
+test('an object of another kind is reported and skipped, and a failure without a handler is not reported', async () => {
   const refused = (): never => {
     throw new TransportError('refused', 'refused');
   };
@@ -103,7 +103,7 @@ test('an object of another kind is reported and left out, and a failure with no 
   await stop();
 });
 
-test('a connection that is lost is told of, with the time until the next', async () => {
+test('a lost connection is passed to the watchErrorHandler, with the wait until the next watch', async () => {
   const told: [unknown, WatchFailure][] = [];
   const body = new Stream();
   const first: Reply = ({ signal }) => ({
@@ -127,14 +127,14 @@ test('a connection that is lost is told of, with the time until the next', async
 });
 
 describe('the signal of the options', () => {
-  test('that has fired already ends the loop before anything is asked', async () => {
+  test('that has fired already ends the loop before any request', async () => {
     const { done, server } = reading('5', [holding()], { signal: AbortSignal.abort() });
     await done;
     expect(server.requests).toEqual([]);
   });
 
   test.each(['the signal', 'close()'])(
-    'has no listener left once %s has ended the loop',
+    'has no listener after %s has ended the loop',
     async (by) => {
       const abort = new AbortController();
       const { clock, watcher, done } = reading('5', [holding(added('6'))], {
@@ -153,7 +153,7 @@ describe('the signal of the options', () => {
 
 // The event whose loop body called stop() was forgotten: a watcher that went on from there gave it
 // again.
-test('no event is given after stop, though it has arrived with the one before', async () => {
+test('no event is given after close, although it came with the one before', async () => {
   const server = new Replies(holding(added('6') + added('7') + added('8')));
   const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), '5', {
     clock: new FakeClock(),

@@ -1,6 +1,6 @@
 /**
- * A reflector that runs in virtual time against a server of a test: what it was told, what it
- * asked, what it says of itself.
+ * Runs a reflector in virtual time against a scripted server: the store, the requests, the failures
+ * and the status.
  */
 import {
   Indexer,
@@ -24,11 +24,11 @@ export interface Reflecting {
   /** `class → next`, in order. */
   told(): string[];
   names(): string[];
-  /** Ends it, and checks that nothing of it is left. */
+  /** Stops it, and checks that no timer or listener is left. */
   stop(): Promise<void>;
 }
 
-/** Starts it, and lets it run as far as it goes without time passing. */
+/** Starts it, and lets it run until it waits for time. */
 export async function reflect(
   server: Transport,
   options: ReflectorOptions<ConfigMap> & {

@@ -1,6 +1,6 @@
 /**
- * What client-go tests of its pager (tools/pager/pager_test.go), against list, listItems and the
- * pages of a reflector.
+ * Counterparts of client-go's tests of its pager (tools/pager/pager_test.go), for list, listItems
+ * and the pages of a reflector.
  */
 import { getEventListeners } from 'node:events';
 import { list, listItems, StatusError } from 'capstan/cache';
@@ -70,11 +70,11 @@ describe('TestListPager_List', () => {
     expect(told).toEqual([expired]);
   });
 
-  test('expires on second page and then lists, also where nobody is told', async () => {
+  test('expires on second page and then lists, also without onExpired', async () => {
     expect((await fetchPages(pages(21, 10, 2).fetch, '', 10)).items).toEqual(numbers(0, 21));
   });
 
-  test('another failure of the second page is that of the list', async () => {
+  test('another failure of the second page fails the list', async () => {
     const { queries, fetch } = pages(21, 10);
     const denied = new StatusError(403, { kind: 'Status', code: 403, reason: 'Forbidden' }, 'list');
     let asked = 0;
@@ -83,7 +83,7 @@ describe('TestListPager_List', () => {
     expect(queries.length).toBe(1);
   });
 
-  test('expires on the first page: there is nothing to save by a full list', async () => {
+  test('expires on the first page: no full list is tried', async () => {
     await expect(fetchPages(pages(21, 10, 1).fetch, '', 10)).rejects.toBe(expired);
   });
 
@@ -126,7 +126,7 @@ describe('TestListPager_EachListItem', () => {
     expect(await take(pages(count, 10), () => undefined)).toEqual(numbers(0, count));
   });
 
-  test('expires on second page: what was given is a part, and that is an error', async () => {
+  test('expires on second page: the list is incomplete, which is an error', async () => {
     const given: number[] = [];
     await expect(take(pages(21, 10, 2), (item) => given.push(item))).rejects.toBe(expired);
     expect(given).toEqual(numbers(0, 10));
@@ -149,7 +149,7 @@ describe('TestListPager_EachListItem', () => {
     expect(queries.map(({ resourceVersion }) => resourceVersion)).toEqual(['10', '']);
   });
 
-  test('left before its end: what is on its way is given up, and nothing listens to the signal any more', async () => {
+  test('left before its end: the pending request is aborted, and the listener on the signal is removed', async () => {
     const { signal } = new AbortController();
     const abort = new AbortController();
     const { fetch } = pages(21, 10);
@@ -163,7 +163,7 @@ describe('TestListPager_EachListItem', () => {
     expect([abort.signal.aborted, getEventListeners(signal, 'abort')]).toEqual([true, []]);
   });
 
-  test('cancel while processing: the page is given to its end, then it ends with an error', async () => {
+  test('cancel while processing: the page is given completely, then it ends with an error', async () => {
     const stop = new AbortController();
     const given: number[] = [];
     const process = (item: number): void => {
@@ -193,7 +193,7 @@ describe('TestListPager_eachListPageBuffered', () => {
     [5, 1, 5, 5],
     [5, 10, 1, 5],
   ])(
-    '%i pages with a buffer of %i, %i taken: %i are asked for',
+    '%i pages with a buffer of %i, %i consumed: %i are requested',
     async (count, ahead, taken, most) => {
       const { queries, fetch } = pages(count * 10, 10);
       const abort = new AbortController();
@@ -214,7 +214,7 @@ describe('lists without a cache', () => {
     () => answer(200, listBody('9', [configMapAt('b', '2')])),
   ];
 
-  test('are one list of all pages, at the version of the first', async () => {
+  test('join all pages, at the version of the first page', async () => {
     const server = new Replies(...twoPages);
     const { items, resourceVersion } = await list(server, ConfigMaps, {
       namespace: 'default',
@@ -228,7 +228,7 @@ describe('lists without a cache', () => {
     ]);
   });
 
-  test('come object by object, and leaving the loop asks for no more', async () => {
+  test('iterate object by object, and leaving the loop requests no further page', async () => {
     const server = new Replies(...twoPages);
     const names: string[] = [];
     for await (const { metadata } of listItems(server, ConfigMaps, { pageBufferSize: 0 })) {
@@ -238,7 +238,7 @@ describe('lists without a cache', () => {
     expect([names, server.asked()]).toEqual([['a'], ['list  limit 500']]);
   });
 
-  test('that are left give up the page that is still on its way', async () => {
+  test('that are left abort the pending page', async () => {
     let aborted = false;
     const never: Reply = ({ signal }) => {
       signal?.addEventListener('abort', () => {
@@ -270,7 +270,7 @@ describe('lists without a cache', () => {
     });
   });
 
-  test('end with ABORTED when their signal fires while a page is on its way, which is given up', async () => {
+  test('end with ABORTED when their signal fires during a request, which is aborted', async () => {
     const stop = new AbortController();
     let given = 0;
     const server = new Replies(
@@ -289,7 +289,7 @@ describe('lists without a cache', () => {
     expect([given, getEventListeners(stop.signal, 'abort')]).toEqual([1, []]);
   });
 
-  test('refuse a page size that is none', () => {
+  test('refuse an invalid page size', () => {
     expect(() => listItems(new Replies(), ConfigMaps, { pageSize: -1 })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );

@@ -1,6 +1,6 @@
 /**
- * What client-go tests of the internal errors of a server (tools/cache/reflector_test.go,
- * retry_with_deadline_test.go) and of Tables, against Reflector.
+ * Counterparts of client-go's tests of internal errors (tools/cache/reflector_test.go,
+ * retry_with_deadline_test.go) and Tables.
  */
 import { describe, expect, test } from 'vitest';
 import { RetryWithDeadline } from '../../../bindings/base/backoff.ts';
@@ -51,7 +51,7 @@ describe('TestRetryInternalError', () => {
     await stop();
   });
 
-  test('lists after any other error, which is no part of the window', async () => {
+  test('relists after any other error, which does not count for the window', async () => {
     const sendsError = (code: number, reason: string): Reply =>
       sends(event('ERROR', status(code, reason)));
     const internal = sendsError(500, 'InternalError');
@@ -127,7 +127,7 @@ describe('TestIsUnsupportedTableObject', () => {
   });
 
   test.each(['meta.k8s.io/v1', 'meta.k8s.io/v1beta1'])(
-    'a Table of %s is no list',
+    'a Table of %s is not a list',
     async (version) => {
       const server = new Replies(() => answer(200, JSON.stringify(table(version))));
       const { failures, stop } = await reflect(server, off);
@@ -136,7 +136,7 @@ describe('TestIsUnsupportedTableObject', () => {
     },
   );
 
-  test('a Table is no event', async () => {
+  test('a Table is not an event', async () => {
     const previous = setErrorHandler(() => undefined);
     const frame = event('ADDED', table('meta.k8s.io/v1'));
     const server = new Replies(lists('1'), ({ signal }) => stream([frame], 'hold', signal));
@@ -146,7 +146,7 @@ describe('TestIsUnsupportedTableObject', () => {
     await stop();
   });
 
-  test('a kind named Table of another group is like any other', async () => {
+  test('a kind named Table of another group is an ordinary kind', async () => {
     const Tables = { ...ConfigMaps, group: 'custom.group', kind: 'Table', plural: 'tables' };
     const one = (name: string, version: string): object =>
       configMapAt(name, version, { apiVersion: 'custom.group/v1', kind: 'Table' });

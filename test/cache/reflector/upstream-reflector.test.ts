@@ -1,7 +1,7 @@
 /**
- * What client-go tests of its reflector (tools/cache/reflector_test.go), against Reflector. The
- * tests of streams have their counterparts in watch-list.test.ts, those of internal errors
- * and Tables in upstream-reflector-errors.test.ts.
+ * Counterparts of client-go's tests of its reflector (tools/cache/reflector_test.go). Those of
+ * watch lists are in watch-list.test.ts, those of internal errors and Tables in
+ * upstream-reflector-errors.test.ts.
  */
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -59,7 +59,7 @@ describe('the end of a reflector', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch: a watch that opens as it stops is closed, and read no more', async () => {
+  test('TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch: a watch that opens during the stop is closed, and not read', async () => {
     const stop = new AbortController();
     let aborted = 0;
     const server = new Replies(lists('1'), ({ signal }) => {
@@ -90,7 +90,7 @@ describe('the end of a reflector', () => {
 });
 
 describe('a watch that ends', () => {
-  test('TestCloseWatchChannelOnError: a stream with an error in it is closed, and everything asked for again', async () => {
+  test('TestCloseWatchChannelOnError: a stream with an ERROR event is closed, and the reflector relists', async () => {
     let aborted = 0;
     const fails: Reply = ({ signal }) => {
       signal?.addEventListener('abort', () => aborted++);
@@ -104,7 +104,7 @@ describe('a watch that ends', () => {
     await stop();
   });
 
-  test('a stream that ends after an event, or after a second, is simply opened again', async () => {
+  test('a stream that ends after an event, or after a second, is opened again at once', async () => {
     const clock = new FakeClock();
     const slow: Reply = () => {
       clock.step(1000);
@@ -120,7 +120,7 @@ describe('a watch that ends', () => {
     ['ClosedBefore: at once', 0],
     ['ClosedAfter: soon', 10],
   ])(
-    'TestReflectorHandleWatchResultChan%s: a stream that ends without an event means a list',
+    'TestReflectorHandleWatchResultChan%s: a stream that ends without an event leads to a list',
     async (_, afterMs) => {
       const clock = new FakeClock();
       const short: Reply = () => {
@@ -136,7 +136,7 @@ describe('a watch that ends', () => {
   );
 });
 
-test('TestReflectorWatchHandler: an object of another kind is left out, the store follows the rest, the last version counts even if it is older', async () => {
+test('TestReflectorWatchHandler: an object of another kind is skipped, the store gets the rest, and the last version counts even if it is older', async () => {
   const previous = setErrorHandler(() => undefined);
   const service = event('ADDED', {
     apiVersion: 'v1',
@@ -174,7 +174,7 @@ describe('TestReflectorListAndWatch', () => {
     await stop();
   });
 
-  test('with errors of lists and watches in between, the store comes to equal the server', async () => {
+  test('with errors of lists and watches in between, the store becomes equal to the server', async () => {
     const server = new Replies(
       lists('1'),
       sends(add('foo', '2'), add('bar', '3'), expired),
@@ -255,7 +255,7 @@ describe('the back-off', () => {
   });
 });
 
-test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync each period while watching', async () => {
+test('TestReflectorResync, TestReflectorResyncChan: the store is resynced each period while watching', async () => {
   const store = new Indexer<ConfigMap>();
   let resyncs = 0;
   store.resync = () => {
@@ -289,7 +289,7 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync 
   await stop();
 });
 
-test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and deletions move the version', async () => {
+test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and deletions set the version', async () => {
   const server = new LiveServer();
   const { clock, reflector, stop } = await reflect(server, { watchList: true });
   const after = async (frame: string): Promise<string> => {
@@ -305,7 +305,7 @@ test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and dele
 });
 
 describe('pages and versions of lists', () => {
-  test('TestReflectorWatchListPageSize: the size asked for, in each list', async () => {
+  test('TestReflectorWatchListPageSize: each list has the page size of the option', async () => {
     const server = new Replies(
       page('10', 'next', 'a'),
       page('10', '', 'b'),
@@ -324,7 +324,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorNotPaginatingNotConsistentReads: a list from a version has no pages, as they would go past the watch cache', async () => {
+  test('TestReflectorNotPaginatingNotConsistentReads: a list from a version has no pages, which would bypass the watch cache', async () => {
     const server = new Replies(lists('10'), sends(expired), lists('11'), holds);
     const { clock, stop } = await reflect(server, off);
     await clock.run(800);
@@ -332,7 +332,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled: unless the first list came in pages', async () => {
+  test('TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled: it has pages if the first list came in pages', async () => {
     const server = new Replies(
       page('10', 'next', 'a'),
       page('10', '', 'b'),
@@ -346,7 +346,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('a list of what is newest in pages says nothing of the watch cache: the next list from a version has none', async () => {
+  test('a paged list of the newest version does not mean that there is no watch cache: the next list has no pages', async () => {
     const server = new Replies(
       lists('10'),
       sends(expired),
@@ -369,7 +369,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorResyncWithResourceVersion: a relist is never older than what was seen', async () => {
+  test('TestReflectorResyncWithResourceVersion: a relist is never older than the last version', async () => {
     const server = new Replies(
       lists('10'),
       sends(add('a', '12'), expired),
@@ -382,7 +382,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorExpiredExactResourceVersion: a version that is gone, then none', async () => {
+  test('TestReflectorExpiredExactResourceVersion: after an expired version, a list without a version', async () => {
     const server = new Replies(
       lists('10'),
       sends(expired),
@@ -403,7 +403,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorFullListIfExpired: a continue token that is gone, then the whole at the version first asked for; if that is gone too, at none', async () => {
+  test('TestReflectorFullListIfExpired: after an expired continue token, a full list at the first version; if that is expired too, without a version', async () => {
     const server = new Replies(
       page('10', 'next', 'a'),
       lists('10', 'b'),
@@ -440,7 +440,7 @@ describe('pages and versions of lists', () => {
       { message: 'Timeout: Too large resource version: 20, current: 10', details: {} },
     ],
   ])(
-    'TestReflectorFullListIfTooLarge: a version that is still to come, then none; as servers say it %s',
+    'TestReflectorFullListIfTooLarge: after a too large version, a list without a version; error of servers %s',
     async (_, more) => {
       const server = new Replies(
         lists('20'),
@@ -463,7 +463,7 @@ describe('pages and versions of lists', () => {
   );
 });
 
-test('TestWatchTimeout: from the shortest to twice as long, and never shorter than five minutes', async () => {
+test('TestWatchTimeout: from the minimum to twice as long, and never less than five minutes', async () => {
   const seconds = async (
     minWatchTimeout: number | undefined,
     random: number,
@@ -479,7 +479,7 @@ test('TestWatchTimeout: from the shortest to twice as long, and never shorter th
   expect(await seconds(600_000, 0.5)).toBe('900');
 });
 
-test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable and was deleted leaves the store with the next list', async () => {
+test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable and was deleted is removed by the next list', async () => {
   const unreadable = status(500, 'StoreReadError', {
     message: 'data from the storage is not transformable',
   });

@@ -1,7 +1,4 @@
-/**
- * What client-go tests of its retry watcher (tools/watch/retrywatcher_test.go), against
- * RetryWatcher.
- */
+/** Counterparts of client-go's tests of RetryWatcher (tools/watch/retrywatcher_test.go). */
 import {
   ListWatch,
   RetryWatcher,
@@ -25,10 +22,7 @@ import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 const added = (version: number): string =>
   event('ADDED', configMapAt(`v${version}`, String(version)));
 
-/**
- * What a server sends from its history to one who asks after a version: later events; an ERROR only
- * behind an event.
- */
+/** The events of a history after a version; an ERROR only after an event. */
 function history(
   ...all: (number | object)[]
 ): (request: { query?: Record<string, string> }) => string[] {
@@ -46,12 +40,12 @@ function history(
   };
 }
 
-/** All from the history, then it stays open. */
+/** Sends all events, then stays open. */
 const from = (...all: (number | object)[]): Reply => {
   const later = history(...all);
   return (request) => stream(later(request), 'hold', request.signal);
 };
-/** The first few of the history, then the server closes the stream. */
+/** Sends the first events, then closes the stream. */
 const closing = (count: number, ...all: number[]): Reply => {
   const later = history(...all);
   return (request) => stream(later(request).slice(0, count), 'close', request.signal);
@@ -81,7 +75,7 @@ async function run(version: string, ...replies: Reply[]) {
 }
 
 describe('NewRetryWatcher', () => {
-  test.each(['', '0'])('refuses the version %j, from which events come in no order', (version) => {
+  test.each(['', '0'])('refuses the version %j, from which events have no order', (version) => {
     expect(() => new RetryWatcher(new ListWatch(new Replies(), ConfigMaps), version)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
@@ -151,7 +145,7 @@ describe('TestRetryWatcher', () => {
     expect([got, error]).toEqual([versions.map(String), undefined]);
   });
 
-  test('fails on Gone (RV too old error), after what came before it', async () => {
+  test('fails on Gone (RV too old error), after the events before it', async () => {
     const { versions, error, requests } = await run('5', from(5, 6, status(410, 'Gone'), 7, 8));
     expect([versions, error?.status, requests]).toEqual([['6'], 410, 1]);
   });
@@ -166,7 +160,7 @@ describe('TestRetryWatcher', () => {
     expect([versions, error?.reason, requests]).toEqual([[], reason, 1]);
   });
 
-  test('TestRetryWatcherToFinishWithUnreadEvents: ends although events wait to be read', async () => {
+  test('TestRetryWatcherToFinishWithUnreadEvents: ends although there are unread events', async () => {
     const clock = new FakeClock();
     const server = new Replies(from(2, 3, 4));
     const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), '1', { clock });
@@ -181,8 +175,8 @@ describe('TestRetryWatcher', () => {
   });
 });
 
-describe('a RetryWatcher beyond that', () => {
-  test('opens the watch no sooner than a second after the last time, and after what the server asks for', async () => {
+describe('a RetryWatcher beyond the tests of client-go', () => {
+  test('opens the watch no sooner than a second after the last time, and after retryAfterSeconds', async () => {
     const clock = new FakeClock();
     const times: number[] = [];
     const next: Reply[] = [
@@ -216,20 +210,20 @@ describe('a RetryWatcher beyond that', () => {
     await reading;
   });
 
-  // "1s" became NaN, which is a timer of 1 ms: 700 requests a second.
+  // "1s" became NaN, and so a timer of 1 ms: 700 requests a second.
   test.each([
     ['"1s"', '1s'],
     ['{}', {}],
     ['1e300', 1e300],
     ['-5', -5],
     ['null', null],
-  ])('takes a pause of %s for none that was asked for', async (_, retryAfterSeconds) => {
+  ])('ignores retryAfterSeconds of %s', async (_, retryAfterSeconds) => {
     const refused = status(500, 'InternalError', { details: { retryAfterSeconds } });
     const { requests } = await run('5', () => stream([event('ERROR', refused)], 'close'));
     expect(requests).toBe(61);
   });
 
-  test('leaves out what the server repeats, compared as numbers of any length', async () => {
+  test('skips repeated events, by comparing versions as numbers of any length', async () => {
     const far = 12345678901234567890n;
     const frames = [
       added(9),
@@ -242,7 +236,7 @@ describe('a RetryWatcher beyond that', () => {
     expect(versions).toEqual(['9', '10', String(far)]);
   });
 
-  test('goes on from a bookmark, which it gives to nobody', async () => {
+  test('resumes from a bookmark, which it does not give as an event', async () => {
     const mark = event('BOOKMARK', { metadata: { resourceVersion: '20' } });
     const server: Reply[] = [(request) => stream([mark], 'close', request.signal), from(19, 21)];
     expect((await run('5', ...server)).versions).toEqual(['21']);
@@ -255,12 +249,12 @@ describe('a RetryWatcher beyond that', () => {
       (request) => stream(['<html>'], 'hold', request.signal),
       'DECODE',
     ],
-  ])('gives up %s after five times, where client-go goes on for ever', async (_, reply, code) => {
+  ])('ends with %s after five times, while client-go goes on for ever', async (_, reply, code) => {
     const { error, requests } = await run('5', reply);
     expect([error?.code, requests]).toEqual([code, 5]);
   });
 
-  test('ends with an event that has no version, as it could not go on after it', async () => {
+  test('ends with an event without a version, from which it could not resume', async () => {
     const { error, requests } = await run('5', () =>
       stream([event('ADDED', configMapAt('a', ''))], 'hold'),
     );

@@ -1,7 +1,6 @@
 /**
- * The initial objects as a stream. The first part has a counterpart for each case of client-go's
- * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams
- * makes of the request.
+ * Watch lists. The first part has a counterpart for each case of client-go's
+ * tools/cache/reflector_watchlist_test.go; the second part is about servers without watch lists.
  */
 import {
   type Delta,
@@ -63,7 +62,7 @@ const listing =
     );
 
 describe('TestWatchList', () => {
-  test('TestWatchListResourceVersion: from the last version, or from none', async () => {
+  test('TestWatchListResourceVersion: from the last version, or without one', async () => {
     const server = new Replies(
       ending(add('a', '1'), bookmark('5', 'true'), add('b', '6')),
       holding(),
@@ -183,7 +182,7 @@ describe('TestWatchList', () => {
     ['stopping', ending(add('gone', '1')), { message: expect.stringContaining('ended at once') }],
     ['losing', () => stream([add('gone', '1')], 'reset'), { kind: 'reset' }],
   ])(
-    '%s a stream before its bookmark results in a new one, and nothing of the first is kept',
+    '%s a stream before its bookmark results in a new one, and no object of the first is kept',
     async (_, first, error) => {
       const server = new Replies(first, holding(add('a', '2'), bookmark('5', 'true')));
       const { names, failures, stop } = await reflect(server);
@@ -193,9 +192,9 @@ describe('TestWatchList', () => {
     },
   );
 
-  // Only a stream that ended at once is a sign of a server without streams: a proxy may cut one
-  // that was waiting for its first object.
-  test('a stream that ends after a second, with no object yet, is asked for again', async () => {
+  // Only a stream that ends at once means a server without watch lists: a proxy may cut one that
+  // waits for its first object.
+  test('a stream that ends after a second without an object is opened again', async () => {
     const clock = new FakeClock();
     const late: Reply = () => {
       clock.step(1000);
@@ -211,7 +210,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('a connection that is reset in spite of all repeats is asked for the stream again at once, not for a list', async () => {
+  test('after a connection that is reset at every repeat the stream is opened again at once, without a list', async () => {
     const reset: Reply = () => {
       throw new TransportError('reset', 'reset');
     };
@@ -234,7 +233,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('expiring an established watch results in a new stream from the last version, then from none', async () => {
+  test('expiring an established watch results in a new stream from the last version, then without one', async () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const first = ending(add('a', '1'), add('b', '2'), bookmark('5', 'true'), gone);
     const server = new Replies(
@@ -274,7 +273,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('TestInitialEventsEndBookmarkTicker: warns of nothing after the end, and not where it lists', async () => {
+  test('TestInitialEventsEndBookmarkTicker: warns of nothing after the end, and not for lists', async () => {
     for (const watchList of [true, false]) {
       const reply = watchList ? holding(bookmark('5', 'true')) : listing('5');
       const { clock, stop } = await reflect(new Replies(reply, holding()), { watchList });
@@ -367,7 +366,7 @@ describe('a server that never ends its initial events', () => {
     return ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) });
   };
 
-  test('is waited for as long as many objects come, and without a word as long as they come soon', async () => {
+  test('is awaited while many objects come, and not reported while they come soon', async () => {
     const body = new Stream();
     const { clock, names, stop } = await reflect(new Replies(open(body)));
     for (let i = 0; i < 100; i++) {
@@ -383,9 +382,9 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  // kube-apiserver before 1.27 sends what is created later on the same stream: to wait as long as
-  // objects come was to wait for ever where somebody creates one each few seconds.
-  test('but sends what is created later is listed instead', async () => {
+  // kube-apiserver before 1.27 sends later objects on the same stream: waiting as long as objects
+  // come meant waiting for ever if one is created every few seconds.
+  test('but sends later objects is listed instead', async () => {
     const body = new Stream();
     const server = new Replies(open(body), list, holding());
     const { clock, names, stop } = await reflect(server);
@@ -397,7 +396,7 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  test('and sends many that take long gives others a turn in between, and is read no more after the end', async () => {
+  test('and sends many slow objects yields to the event loop, and is not read after the end', async () => {
     const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
     const clock = new FakeClock();
     const stop = new AbortController();
@@ -421,7 +420,7 @@ describe('a server that never ends its initial events', () => {
     expect(read).toBe(2);
   });
 
-  // Streams that end before their bookmark were asked for again without end, and the cache never
+  // Streams that end before their bookmark were opened again without end, so the cache never
   // synced.
   test.each<[string, Reply, number]>([
     ['ends each of them early', ending(add('a', '1')), 0],
@@ -442,7 +441,7 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  test('and loses each connection before its bookmark is listed for now', async () => {
+  test('and loses each connection before its bookmark is listed this time', async () => {
     const reset: Reply = () => stream([add('a', '1')], 'reset');
     const expired = ending(event('ERROR', status(410, 'Expired')));
     const server = new Replies(reset, reset, reset, reset, list, expired, holding());
@@ -453,8 +452,8 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  // A proxy that passes bodies on when they are complete held the reflector for 28 minutes.
-  test('and does not even begin them is listed after a minute and a half', async () => {
+  // A proxy that buffers whole bodies blocked the reflector for 28 minutes.
+  test('and does not begin them is listed after 90 s', async () => {
     const never: Reply = ({ signal }) =>
       new Promise((_, reject) =>
         signal?.addEventListener('abort', () => reject(new TransportError('aborted', 'aborted'))),
@@ -467,7 +466,7 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  test('and knows no version at all is asked with back-off', async () => {
+  test('and accepts no version is retried with back-off', async () => {
     const server = new Replies(refusing(410, 'Expired'));
     const { clock, stop } = await reflect(server);
     await clock.run(60_000);

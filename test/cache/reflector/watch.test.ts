@@ -32,7 +32,7 @@ const a = event('ADDED', configMapAt('a', '6'));
 const b = event('DELETED', configMapAt('b', '7'));
 
 describe('a watch without a cache', () => {
-  test('gives event after event and ends with the stream; bookmarks go to who wants them', async () => {
+  test('gives event after event and ends with the stream; bookmarks go to onBookmark', async () => {
     const server = new Replies(() => stream([a, bookmark('6'), b, bookmark('9')], 'close'));
     const marks: string[] = [];
     const options = {
@@ -59,13 +59,13 @@ describe('a watch without a cache', () => {
     ]);
   });
 
-  test('asks nothing before the iteration begins', () => {
+  test('sends no request before the iteration begins', () => {
     const server = new Replies(() => stream([], 'close'));
     watch(server, ConfigMaps);
     expect(server.requests).toEqual([]);
   });
 
-  test('ends with a typed error: an ERROR event, a refusal, a lost connection, bytes that are none of its', async () => {
+  test('ends with a typed error: an ERROR event, a refusal, a lost connection, invalid bytes', async () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const cases = [
       [() => stream([a, gone], 'hold'), ['ADDED a 6'], { code: 'STATUS', status: 410 }],
@@ -98,7 +98,7 @@ describe('a watch without a cache', () => {
     }
   });
 
-  test('gives the connection back when the loop is left', async () => {
+  test('closes the connection when the loop is left', async () => {
     let aborted = false;
     const server = new Replies((request) => {
       request.signal?.addEventListener('abort', () => {
@@ -110,9 +110,9 @@ describe('a watch without a cache', () => {
     expect(aborted).toBe(true);
   });
 
-  // return() and throw() of a generator queue behind a next() that waits: a program that raced the
-  // two hung until the next event.
-  test('ends a next() that waits when it is left, and gives the connection back: also of items and of a RetryWatcher', async () => {
+  // return() and throw() of a generator wait for a pending next(): a program that raced the two
+  // hung until the next event.
+  test('ends a pending next() when it is left, and closes the connection: also listItems and a RetryWatcher', async () => {
     for (const open of [
       (server: LiveServer) => watch(server, ConfigMaps),
       (server: LiveServer) => listItems(server, ConfigMaps),
@@ -145,7 +145,7 @@ describe('a watch without a cache', () => {
   });
 
   // client-go: TestDecoder_SourceClose, apimachinery: TestEmptyDecoder
-  test('ends a next() that waits when the server ends the stream, which may be empty', async () => {
+  test('ends a pending next() when the server ends the stream, which may be empty', async () => {
     const server = new LiveServer();
     const events = watch(server, ConfigMaps);
     const waiting = events.next();
@@ -158,7 +158,7 @@ describe('a watch without a cache', () => {
   });
 
   // apimachinery: TestStreamWatcherRace
-  test('that is stopped gives neither the events nor the error that had come by then', async () => {
+  test('that is stopped gives no buffered events and no error', async () => {
     const all = a + b + event('ERROR', status(500, 'InternalError')); // in one read
     for (const leave of ['signal', 'return']) {
       const stop = new AbortController();
@@ -171,7 +171,7 @@ describe('a watch without a cache', () => {
     }
   });
 
-  test('gives what its onBookmark throws to the loop, also after the end', async () => {
+  test('throws an error of onBookmark in the loop, also after the end', async () => {
     const stop = new AbortController();
     const mine = new Error('mine');
     const onBookmark = () => {
@@ -185,9 +185,9 @@ describe('a watch without a cache', () => {
     });
   });
 
-  // Nobody heard that its promise was rejected (a version that could not be saved, say), which
+  // Its rejected promise (a version that could not be saved, for example) was not handled, which
   // ended the process.
-  test('waits for an onBookmark that is async, and gives what it rejects with to the loop', async () => {
+  test('awaits an async onBookmark, and throws its rejection in the loop', async () => {
     const mine = new Error('mine');
     const saved: string[] = [];
     const onBookmark = async (version: string) => {
@@ -209,14 +209,14 @@ describe('a watch without a cache', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('leaves out and reports an object of another kind', async () => {
+  test('skips and reports an object of another kind', async () => {
     const secret = event('ADDED', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });
     const { seen } = await read(watch(new Replies(() => stream([secret, a], 'close')), ConfigMaps));
     expect(seen).toEqual(['ADDED a 6']);
     expect(reported).toEqual([expect.objectContaining({ code: 'DECODE' })]);
   });
 
-  test('refuses a number of seconds that is none, and a transport that is none, at once', () => {
+  test('refuses an invalid number of seconds and an invalid transport at once', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     expect(() => watch(new Replies(), ConfigMaps, { timeoutSeconds: 0 })).toThrow(invalid);
     expect(() => watch({} as LiveServer, ConfigMaps)).toThrow(invalid);

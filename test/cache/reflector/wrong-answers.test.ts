@@ -1,7 +1,7 @@
 /**
- * Answers to lists and watches that are not what was asked for: bodies of another kind, null in
- * place of objects, continue tokens that repeat, waits of an hour. None of them may change a cache,
- * and each is an error that says what came.
+ * Wrong answers to lists and watches: bodies of another kind, null instead of objects, repeated
+ * continue tokens, waits of an hour. None of them may change a cache, and each is an error that
+ * names what came.
  */
 import { list, listItems, watch } from 'capstan/cache';
 import { listAll, newClient } from 'capstan/client';
@@ -100,7 +100,7 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
     await stop();
   });
 
-  test('of no items is empty where they are null in a list of the kind, as Go writes them', async () => {
+  test('with null as items is empty if its kind is right, as Go writes an empty list', async () => {
     const empty = { kind: 'ConfigMapList', apiVersion: 'v1', metadata, items: null };
     const server = new Replies(good, lost, says(empty), holds);
     const options = { watchList: false, decoder: make() } as never;
@@ -110,9 +110,9 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
     await stop();
   });
 
-  // A CustomResourceDefinition may call its list as it likes: only its name tells it from
-  // another's.
-  test('of custom objects has one name, once its items have said what they are', async () => {
+  // A CustomResourceDefinition may set any list kind, which is the only difference from another
+  // list.
+  test('of custom objects may have another kind, which is fixed by the kind of its items', async () => {
     const resource = { ...ConfigMaps, group: 'example.com' };
     const item = { ...configMapAt('a', '5'), apiVersion: 'example.com/v1' };
     const named = (kind: string, ...items: object[]) =>
@@ -150,7 +150,7 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
   );
 });
 
-// The loop had no end where a server, or a proxy's cache, gave each page the same token.
+// The loop did not end if a server, or the cache of a proxy, gave each page the same token.
 describe('a continue token that comes again', () => {
   const same = says(JSON.parse(listBody('5', [configMapAt('a', '5')], 'same')));
   const other = says(JSON.parse(listBody('5', [configMapAt('a', '5')], 'other')));
@@ -169,14 +169,14 @@ describe('a continue token that comes again', () => {
       (server) => all(listItems(server, ConfigMaps, { pageBufferSize: 0 })),
     ],
     ['listAll', (server) => all(listAll(newClient({ transport: server }), ConfigMaps))],
-  ])('ends %s, also where another lies between', async (_, run) => {
+  ])('ends %s, also with another token between', async (_, run) => {
     await expect(run(new Replies(same, same))).rejects.toMatchObject(wrong);
     const server = new Replies(same, other, same);
     await expect(run(server)).rejects.toMatchObject(wrong);
     expect(server.requests.length).toBe(3);
   });
 
-  test('ends the list of a reflector, which keeps the store and lists again later', async () => {
+  test('fails the list of a reflector, which keeps the store and lists again later', async () => {
     const server = new Replies(good, lost, same, same, good, holds);
     const options = { watchList: false, watchListPageSize: 1 };
     const { clock, names, failures, stop } = await reflect(server, options);
@@ -188,8 +188,8 @@ describe('a continue token that comes again', () => {
   });
 });
 
-// A gateway asked for an hour, and nothing was said of it: the cache looked healthy and was deaf.
-describe('a wait that a server asks for', () => {
+// A gateway asked for an hour, which was not reported: the cache looked healthy but got no events.
+describe('a Retry-After', () => {
   const patience =
     (seconds: number): Reply =>
     () => ({
@@ -217,7 +217,7 @@ describe('a wait that a server asks for', () => {
     },
   );
 
-  test('is not reported when it is short', async () => {
+  test('is not reported if it is short', async () => {
     const server = new Replies(patience(5), good, holds);
     const options = { watchList: false, watchErrorHandler: undefined };
     const { clock, names, stop } = await reflect(server, options);
@@ -226,7 +226,7 @@ describe('a wait that a server asks for', () => {
     await stop();
   });
 
-  test('is reported by a client, to its logger where it has one', async () => {
+  test('is reported by a client, to its logger if it has one', async () => {
     const clock = new FakeClock();
     const key = { namespace: 'default', name: 'a' };
     const found = says(configMapAt('a', '5'));

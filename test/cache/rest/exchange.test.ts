@@ -1,4 +1,4 @@
-/** Bounds of what is read of an answer, by a clock of the test's. */
+/** Limits of reading an answer, on a fake clock. */
 import { FakeClock } from 'capstan';
 import { defineResource, resourceOf, type Transport } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -12,7 +12,7 @@ const ConfigMap = defineResource<object>()({
   namespaced: true,
 });
 
-/** Answers with this status, and a chunk each so many milliseconds. */
+/** Answers with this status, and sends a chunk at each interval. */
 const trickling = (clock: FakeClock, status: number, chunk: string, ms: number): Transport => ({
   request: async () => ({
     status,
@@ -26,8 +26,8 @@ const trickling = (clock: FakeClock, status: number, chunk: string, ms: number):
   }),
 });
 
-// Only silence was bounded, so that a proxy's page could come byte by byte for days.
-test('the text of a failure that comes byte by byte is awaited for 10 s in all', async () => {
+// Only silence was limited, so that a page of a proxy could come byte by byte for days.
+test('the body of a failure that comes byte by byte is awaited for 10 s in total', async () => {
   const clock = new FakeClock();
   const client = newClient({ transport: trickling(clock, 502, 'x', 1000), clock });
   let failure: unknown;
@@ -40,7 +40,7 @@ test('the text of a failure that comes byte by byte is awaited for 10 s in all',
   expect(failure).toMatchObject({ status: 502, message: expect.stringContaining('xxxxxxxxxx') });
 });
 
-test('the text of a failure is read up to 64 KiB', async () => {
+test('the body of a failure is read up to 64 KiB', async () => {
   const clock = new FakeClock();
   const transport = trickling(clock, 502, 'x'.repeat(65_536), 1000);
   await expect(newClient({ transport, clock }).list(ConfigMap)).rejects.toMatchObject({
@@ -48,7 +48,7 @@ test('the text of a failure is read up to 64 KiB', async () => {
   });
 });
 
-test('an answer of discovery is read up to 256 MiB', async () => {
+test('a discovery document is read up to 256 MiB', async () => {
   const clock = new FakeClock();
   let read = 0;
   const chunk = new Uint8Array(2 ** 24).fill(0x20);

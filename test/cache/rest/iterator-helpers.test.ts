@@ -1,8 +1,7 @@
 /**
- * Story: chunks that are there already were asked for by a method `take`, and every async generator
- * has one of that name, with a number of items to take, where the language's iterator helpers are
- * there (core-js, and engines to come): each list over fetch failed then, and the informer never
- * synced.
+ * The synchronous read of chunks was a method `take`. With JavaScript's iterator helpers (core-js,
+ * and future engines) every async generator has a `take(limit)`: each list over fetch failed, and
+ * the informer never synced.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

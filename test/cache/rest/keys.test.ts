@@ -91,8 +91,8 @@ describe('a path index', () => {
     expect(pathIndexFunc('__proto__.a')(JSON.parse('{"__proto__":{"a":"b"}}'))).toEqual(['b']);
   });
 
-  // An array for each level was a call for each level: one object with 9000 of them, as an API
-  // server takes it, was in no index, and each list of a cache by two fields failed.
+  // Nested arrays were read by recursion: an object with 9000 levels, which an API server accepts,
+  // was in no index, and each list of a cache by two fields failed.
   test('arrays count for their elements however deep they nest', () => {
     const nested = (text: string) =>
       JSON.parse(`{"a":${'[1,'.repeat(9990)}${text}${',3]'.repeat(9990)}}`);
@@ -109,8 +109,8 @@ describe('a path index', () => {
     expect(() => pathIndexFunc(path)).toThrow(withCode('INVALID_ARGUMENT'));
   });
 
-  // As kubectl and selectable fields have them. As names of members they were taken, and never
-  // found anything.
+  // As kubectl and selectable fields write them. They were accepted as member names and never
+  // matched.
   test.each([
     'spec.containers[*].image',
     "metadata.labels['a']",
@@ -118,7 +118,7 @@ describe('a path index', () => {
     '$.spec.x',
     "$['spec']",
     '.spec.x',
-  ])('refuses the JSONPath %j, with a path as it should be', (path) => {
+  ])('refuses the JSONPath %j, and suggests a path', (path) => {
     const message = expect.stringContaining(
       'names joined by dots, such as "spec.containers.image"',
     );
@@ -129,13 +129,13 @@ describe('a path index', () => {
 });
 
 describe('defineResource', () => {
-  test('keeps what it is given and has indexers in any case', () => {
+  test('keeps its arguments and always has indexers', () => {
     expect(defineResource<object>()(good)).toEqual({ ...good, indexers: {} });
     const resource = defineResource<object>()({ ...good, indexers: { byNode: 'spec.nodeName' } });
     expect(resource.indexers.byNode).toBe('spec.nodeName');
   });
 
-  test('refuses what no server has', () => {
+  test('refuses names that no server has', () => {
     for (const bad of [
       undefined,
       'deployments',

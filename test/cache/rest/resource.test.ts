@@ -1,6 +1,6 @@
 /**
- * The names of which paths are made. A plural went into the path as it was: `../secrets` and
- * `pods?limit=1` reached other resources than the one that was named.
+ * The names in paths. A plural was not checked: `../secrets` and `pods?limit=1` reached other
+ * resources.
  */
 import {
   defineResource,
@@ -63,7 +63,7 @@ test.each(['..', 'a/b', '%2e', '.'])('a subresource %j is refused', async (name)
   expect(sent).toEqual([]);
 });
 
-test('what a path has to escape is escaped in a resource that was made by hand', async () => {
+test('a resource object made without defineResource is escaped in paths', async () => {
   const handmade = { ...sound, namespaced: true, indexers: {}, plural: 'pods?limit=1' };
   const listing = newClient({ transport }).list(handmade as unknown as Resource<object>);
   await expect(listing).rejects.toThrow('nothing may be sent');

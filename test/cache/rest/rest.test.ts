@@ -29,7 +29,7 @@ const busy = (retryAfter?: string) =>
   );
 
 describe('REST repeats', () => {
-  test('wait for exactly what Retry-After says', async () => {
+  test('wait for exactly the time of Retry-After', async () => {
     const { clock, server, times, options } = setUp((_, n) =>
       n < 4 ? busy(['2', '0', ' 7 '][n - 1]) : undefined,
     );
@@ -39,11 +39,10 @@ describe('REST repeats', () => {
     expect(times).toEqual([0, 2000, 2000, 9000]);
   });
 
-  // Where nobody listened to repeats, a throttled answer was neither read nor closed: its
-  // connection was not used again, and its timer for silence kept the process alive for 90 s after
-  // everything had ended.
+  // Without onRepeat, a throttled answer was neither read nor closed: its connection was not
+  // reused, and its idle timer kept the process alive for 90 s.
   test.each([true, false])(
-    'close each answer that they follow, whether somebody is told: %s',
+    'close each answer before the repeat, with and without onRepeat: %s',
     async (told) => {
       const { clock, server, options } = setUp((_, n) => (n < 3 ? busy('1') : undefined));
       const notes: number[] = [];
@@ -117,7 +116,7 @@ describe('REST repeats', () => {
 describe('an exchange', () => {
   const deaf: Transport = { request: () => new Promise(() => undefined) };
 
-  test('ends with the signal although the transport does not listen to it', async () => {
+  test('ends with the signal although the transport ignores it', async () => {
     const { clock, stop, options } = setUp(undefined);
     const ended = expect(Exchange.open(deaf, get, options)).rejects.toMatchObject({
       code: 'ABORTED',
@@ -127,9 +126,9 @@ describe('an exchange', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  // Of a reconcile that came to its timeout the logs had "the call was aborted": no request, and no
+  // For a reconcile that timed out the log had only "the call was aborted", without request and
   // reason.
-  test('that is aborted says of which request, and why where that is an error of ours', async () => {
+  test('that is aborted names its request, and the reason if it is an error', async () => {
     const { stop, options } = setUp(undefined);
     const aborted = (why: string) => ({
       code: 'ABORTED',
@@ -149,7 +148,7 @@ describe('an exchange', () => {
     );
   });
 
-  test('ends when the server is silent for too long, before the answer and within it', async () => {
+  test('ends when the server is silent for idleMs, before and during the answer', async () => {
     const { clock, options } = setUp(undefined);
     const unanswered = expect(
       Exchange.open(deaf, get, { ...options, idleMs: 90_000 }),
@@ -177,7 +176,7 @@ describe('an exchange', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('ends after its whole time, however lively it is', async () => {
+  test('ends after totalMs, although bytes arrive', async () => {
     const { clock, options } = setUp(undefined);
     const stream = new Stream();
     const lively: Transport = {
@@ -193,7 +192,7 @@ describe('an exchange', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('keeps the status of a failure whose explanation never comes', async () => {
+  test('keeps the status of a failure whose body never ends', async () => {
     const { clock, options } = setUp(undefined);
     const silent: Transport = {
       request: async () => ({
@@ -210,7 +209,7 @@ describe('an exchange', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('leaves no listener on the signal that many exchanges share', async () => {
+  test('leaves no listener on a shared signal', async () => {
     const { server, stop, options } = setUp(undefined);
     for (let i = 0; i < 20; i++) {
       const exchange = await Exchange.open(server, get, options);
@@ -220,7 +219,7 @@ describe('an exchange', () => {
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 
-  test('aborts a request whose loop is left early, and none that was read to its end', async () => {
+  test('aborts a request that is closed early, and not one that was read to its end', async () => {
     const { options } = setUp(undefined);
     const signals: (AbortSignal | undefined)[] = [];
     const streams = [new Stream(), new Stream()] as const;

@@ -3,9 +3,8 @@ import { expect, test } from 'vitest';
 import { statusErrorFromAnswer } from '../../../bindings/cache/rest/status-error.ts';
 import { collectGarbage } from '../../helpers/garbage-collection.ts';
 
-// An informer's status keeps its last error for as long as nothing else fails, and what is cut out
-// of a text keeps all of it in V8.
-test('keeps of a page of a proxy the 200 characters that it shows', () => {
+// An informer's status keeps its last error, and in V8 a substring keeps the whole text in memory.
+test('a StatusError keeps only the 200 characters of a page that it shows', () => {
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
   const errors = Array.from({ length: 50 }, (_, i) =>

@@ -70,7 +70,7 @@ describe('fetchTransport', () => {
     });
   });
 
-  test('gives bytes as they come, and frees the connection when the reader leaves', async () => {
+  test('gives bytes as they arrive, and closes the connection when the reader leaves', async () => {
     let closed: (() => void) | undefined;
     const gone = new Promise<void>((resolve) => {
       closed = resolve;
@@ -87,7 +87,7 @@ describe('fetchTransport', () => {
     await gone;
   });
 
-  test('tells a refused connection', async () => {
+  test('reports a refused connection', async () => {
     const url = await serve(() => undefined);
     await new Promise((resolve) => open.pop()?.server.close(resolve));
     await expect(fetchTransport(url).request({ method: 'GET', path: '/' })).rejects.toEqual(
@@ -95,7 +95,7 @@ describe('fetchTransport', () => {
     );
   });
 
-  test('tells a connection that ends before the answer, and one that ends within it', async () => {
+  test('reports a connection that ends before the answer, and one that ends during it', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/before') {
         request.socket.destroy();
@@ -112,7 +112,7 @@ describe('fetchTransport', () => {
     await expect(read(body)).rejects.toEqual(failure('reset'));
   });
 
-  test('ends with the signal, before the answer and within it', async () => {
+  test('ends with the signal, before and during the answer', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/within') response.write('first');
     });
@@ -135,11 +135,10 @@ describe('fetchTransport', () => {
   });
 
   /**
-   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. A caller
-   * that aborted a request of the transport waited for the server all the same, and a reader of a
-   * watch for ever.
+   * A wrapper of `fetch` did not pass on the signal: a caller that aborted a request still waited
+   * for the server, and a reader of a watch waited for ever.
    */
-  test('ends with the signal over a fetch that does not heed it, and lets go of what comes after that', async () => {
+  test('ends with the signal over a fetch that ignores it, and cancels the late answer', async () => {
     const cancelled: string[] = [];
     let answer = (_response: Response): void => undefined;
     const bodyOf = (name: string) =>
@@ -179,7 +178,7 @@ describe('fetchTransport', () => {
     await expect(read(late.body)).rejects.toEqual(failure('aborted'));
   });
 
-  test('counts what the host does not explain as unknown', async () => {
+  test('reports an unknown error of fetch as kind unknown', async () => {
     const transport = fetchTransport('http://example.test', {
       fetch: () => Promise.reject(new TypeError('Failed to fetch')),
     });
@@ -254,7 +253,7 @@ describe('the kind of a host error', () => {
     expect(kindOfHostError(error)).toBe(kind);
   });
 
-  test('is told by TransportError', () => {
+  test('is the kind of the TransportError', () => {
     const cause = new Error('socket');
     const error = new TransportError('reset', 'lost', { cause });
     expect(error).toMatchObject({ code: 'TRANSPORT', kind: 'reset', cause });

@@ -9,9 +9,9 @@ const fails = (): string[] => {
   throw new Error('mine');
 };
 
-// It was reported for each object, and named none: with 100 000 of them 78 MB of text and 4 s
-// without an answer.
-test('reports an index function that fails for every object once a minute, with an object and how often it has failed', () => {
+// It was reported for each object, without its name: for 100 000 objects that was 78 MB of text,
+// and blocked for 4 s.
+test('an index function that fails for every object is reported once a minute, with one object and the number of failures', () => {
   const clock = new FakeClock();
   const kind = { apiVersion: 'v1', kind: 'Thing' };
   const store = new CacheIndexer<{ metadata: object }, 'a' | 'b'>(

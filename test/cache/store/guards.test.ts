@@ -1,7 +1,4 @@
-/**
- * What stands between the objects of a cache and those who read them: transforms, freezing, and the
- * mutation detector.
- */
+/** Transforms, freezing, and the mutation detector of a cache. */
 import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
@@ -25,7 +22,7 @@ describe('a transform', () => {
   test.each<[string, SharedIndexInformerOptions<ConfigMap>]>([
     ['as an option', { transform: upper }],
     ['set before the start', {}],
-  ])('%s changes what is stored, indexed and told', async (_, options) => {
+  ])('%s changes stored, indexed and notified objects', async (_, options) => {
     const { clock, server, informer } = setUp(options);
     if (options.transform === undefined) informer.setTransform(upper);
     const told: string[] = [];
@@ -42,7 +39,7 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  test('is called once for each object that comes, and not for tombstones, resyncs or late handlers', async () => {
+  test('is called once for each object of the server, and not for tombstones, resyncs or late handlers', async () => {
     const seen: string[] = [];
     const { clock, server, informer } = setUp({
       resyncPeriod: 10_000,
@@ -74,7 +71,7 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  test('that throws or gives nothing costs no object: it is reported, and the object stays as it was by then', async () => {
+  test('that throws or returns nothing is reported, and the object is stored as the transform left it', async () => {
     const { clock, server, informer } = setUp({
       transform(object) {
         if (object.metadata.name === 'throws') throw new Error('no');
@@ -99,9 +96,9 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  // The store refused the object without a name, and everything with it: the cache stood still for
-  // good, asked anew for ever, and said that it had stopped.
-  test('that takes the name away before it fails, or gives one that is none, costs nothing else', async () => {
+  // The store refused the object without a name, and the whole list with it: the cache never
+  // synced, relisted for ever, and its state was stopped.
+  test('that removes the name before it fails, or returns an invalid one, has no other effect', async () => {
     const broken: Record<string, (object: ConfigMap) => unknown> = {
       throws: (object) => {
         object.metadata = { labels: { half: 'done' } } as never;
@@ -165,7 +162,7 @@ describe('a transform', () => {
   });
 });
 
-// Only what they threw was caught: what they rejected with ended the process.
+// Only thrown errors were caught: a rejection ended the process.
 test('callbacks that are async and reject are reported', async () => {
   const rejects = (what: string) => async () => {
     throw new Error(what);
@@ -209,7 +206,7 @@ describe('objects of a cache', () => {
     (object.data as Record<string, string>).v = '2';
   };
 
-  test('are frozen all through, transformed ones too', async () => {
+  test('are deep-frozen, also transformed ones', async () => {
     expect(() => write({ data: {} } as ConfigMap)).not.toThrow();
     const plain = await stored({});
     expect(() => write(plain)).toThrow(TypeError);
@@ -220,7 +217,7 @@ describe('objects of a cache', () => {
     expect(() => write(transformed)).toThrow(TypeError);
   });
 
-  test('are not frozen in production, nor where that is asked for, if they are plain', async () => {
+  test('are not frozen in production or with freeze: false, if they are decoded', async () => {
     const transform = (object: ConfigMap): ConfigMap => object;
     expect(Object.isFrozen(await stored({ transform }))).toBe(true);
     expect(Object.isFrozen(await stored({ transform, freeze: false }))).toBe(false);
@@ -230,21 +227,21 @@ describe('objects of a cache', () => {
     expect(() => write(Object.freeze({ data: Object.freeze({}) }) as ConfigMap)).toThrow(TypeError);
   });
 
-  test('that are kept as bytes are read-only in any case', async () => {
+  test('that are kept as bytes are always read-only', async () => {
     process.env.NODE_ENV = 'production';
     const object = await stored({ freeze: false });
     expect(() => write(object)).toThrow(TypeError);
     expect(object).toEqual(expect.objectContaining({ data: { v: '1' } }));
   });
 
-  test('are watched and not frozen where the environment or an option says so', async () => {
+  test('are checked for mutations and not frozen if the environment or an option says so', async () => {
     for (const on of ['1', 'true', 'T']) {
       process.env.KUBE_CACHE_MUTATION_DETECTOR = on;
       expect(Object.isFrozen(await stored({}))).toBe(false);
     }
     expect(Object.isFrozen(await stored({ mutationDetector: false }))).toBe(true);
-    // Where bytes are asked for, they count: a variable for a whole process had switched the limit
-    // of a cache off, without a word.
+    // Options that need bytes take precedence: the variable of the process had silently switched
+    // off the limit of a cache.
     process.env.KUBE_CACHE_MUTATION_DETECTOR = 'true';
     expect(storedObjectOf(await stored({ maxBytes: 10_000 }))).toBeDefined();
     expect(storedObjectOf(await stored({ keep: 'bytes' }))).toBeDefined();
@@ -255,7 +252,7 @@ describe('objects of a cache', () => {
   });
 
   test.each([{ freeze: 1 }, { mutationDetector: 'yes' }, { transform: 7 }])(
-    'are not guarded by %j',
+    'refuse %j',
     (options) => {
       expect(() => setUp(options as never)).toThrow(
         expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
@@ -283,7 +280,7 @@ describe('freezing', () => {
     expect([value, depth]).toEqual([true, 100_001]);
   });
 
-  test('ends with objects that contain themselves, leaves views of memory alone, and reads no member of what is frozen', () => {
+  test('handles cycles, skips views of memory, and reads no member of a frozen object', () => {
     const own: { me?: unknown } = {};
     own.me = own;
     expect(Object.isFrozen(deepFreeze(own))).toBe(true);
@@ -297,7 +294,7 @@ describe('freezing', () => {
     expect(deepFreeze(7)).toBe(7);
   });
 
-  test('reaches every object of what was parsed, however deep', () => {
+  test('reaches every object of a parsed value, at any depth', () => {
     const levels = 5_000;
     const parsed: unknown = freezeParsed(
       JSON.parse(`${'[{"a":{"b":null}},{"at":'.repeat(levels)}1${'}]'.repeat(levels)}`),
@@ -317,7 +314,7 @@ describe('freezing', () => {
 });
 
 describe('the mutation detector', () => {
-  test('reports who was changed by a reader, where and how, once', async () => {
+  test('reports an object that a reader changed, with the path and the values, once', async () => {
     const { clock, server, informer } = setUp({ mutationDetector: true });
     informer.addEventHandler({
       onAdd(object) {
@@ -341,7 +338,7 @@ describe('the mutation detector', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('sees what an update brought, and what was changed just before the end', async () => {
+  test('checks objects of updates, and once more at the end', async () => {
     const { clock, server, informer } = setUp({ mutationDetector: true });
     server.put('a', { data: { v: '1' } });
     void informer.run();
@@ -403,7 +400,7 @@ describe('the mutation detector', () => {
       expect(messages()).toEqual([expect.stringContaining('metadata.name was "a" and is "b"')]);
     });
 
-    test('watches each object for two minutes, and sets no timer when there is none', () => {
+    test('checks each object for two minutes, and sets no timer without objects', () => {
       const early = pod();
       const late = pod();
       detector.add(early);
@@ -419,7 +416,7 @@ describe('the mutation detector', () => {
       expect(clock.timers()).toBe(1);
     });
 
-    test('copies documents of any depth, values that are there twice, and values that contain themselves', () => {
+    test('copies values of any depth, shared values, and cycles', () => {
       let deep: object = {};
       for (let i = 0; i < 20_000; i++) deep = { deep };
       const shared = { x: 1 };

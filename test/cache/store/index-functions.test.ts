@@ -1,6 +1,6 @@
 /**
- * Index functions of an informer that throw: the object stays in the cache, is counted as not
- * indexed, and the function is asked again.
+ * Index functions of an informer that throw: the object stays in the cache and is counted as not
+ * indexed, and the function is called again.
  */
 import { defineResource, InformerPrometheusProvider } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -43,14 +43,14 @@ async function running(options: Parameters<typeof setUp>[0] = {}) {
   };
 }
 
-// The object stayed without the value until it changed or the watch was lost: a lookup by index did
-// not find it for hours, though the function worked again at once.
+// The object had no index value until it changed or the watch was lost: a lookup by index missed it
+// for hours, although the function worked again at once.
 describe.each([
   ['bytes', {}],
   ['objects', { keep: 'objects' }],
   ['a queue of deltas', { fifo: 'delta' }],
 ] as const)('an index function that throws, cache of %s', (_, options) => {
-  test('is asked again with the next change of any object, after a second', async () => {
+  test('is called again with the next change of any object, after a second', async () => {
     const { clock, server, failing, found, notIndexed, informer } = await running(options);
     failing.add('a');
     server.put('a', { labels: { site: 'web' } });
@@ -69,7 +69,7 @@ describe.each([
     expect([found('web'), found('other'), notIndexed()]).toEqual([['a'], ['b'], 0]);
   });
 
-  test('is asked again at each resync, also where nobody listens', async () => {
+  test('is called again at each resync, also without handlers', async () => {
     const { clock, server, failing, found, notIndexed } = await running({
       ...options,
       resyncPeriod: 30_000,
@@ -83,7 +83,7 @@ describe.each([
     expect([found('web'), notIndexed()]).toEqual([['a'], 0]);
   });
 
-  test('is asked again by a list, and by the object’s own change; a deletion ends it', async () => {
+  test('is called again by a list, and by a change of the object; a deletion ends the retries', async () => {
     const { clock, server, failing, found, notIndexed } = await running(options);
     for (const name of ['a', 'b', 'c']) failing.add(name);
     for (const name of ['a', 'b', 'c']) server.put(name, { labels: { site: 'web' } });
@@ -105,7 +105,7 @@ describe.each([
     expect([found('web'), notIndexed(), refused > 1]).toEqual([['a', 'c'], 0, true]);
   });
 
-  test('that always fails is asked ever more seldom', async () => {
+  test('that always fails is called less and less often', async () => {
     const { clock, server, failing, calls, notIndexed } = await running(options);
     failing.add('a');
     server.put('a');
@@ -122,7 +122,7 @@ describe.each([
     expect(notIndexed()).toBe(1);
   });
 
-  test('that answers with rubbish or a promise has thrown', async () => {
+  test('that returns an invalid value or a promise counts as failed', async () => {
     const answers = [() => undefined, () => 'web', () => [5], () => Promise.reject(new Error('x'))];
     for (const answer of answers) {
       const resource = defineResource<ConfigMap>()({
@@ -146,9 +146,8 @@ async function* gone(): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(JSON.stringify(status));
 }
 
-// A large cache whose function fails for all of it asked for each of a hundred thousand objects
-// within one turn.
-test('of many objects it is asked again of a thousand at once', async () => {
+// In a large cache a failed function was called again for a hundred thousand objects in one turn.
+test('failed index functions are retried for a thousand objects at once', async () => {
   const { clock, server, failing, calls, notIndexed, found } = await running();
   for (let i = 0; i < 2_500; i++) {
     failing.add(`n${i}`);

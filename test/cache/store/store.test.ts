@@ -124,7 +124,7 @@ describe.each(['wasm', 'js'] as const)('an indexer whose keys are hashed in %s',
 });
 
 describe('an indexer', () => {
-  test('is left as it was by an index function or key function that throws', () => {
+  test('does not change if an index function or key function throws', () => {
     let fail = false;
     const indexer = new Indexer<Item, 'bad' | 'node'>(
       (object) => {
@@ -158,7 +158,7 @@ describe('an indexer', () => {
     }
   });
 
-  test('is left as it was when memory ends in the middle of a change', () => {
+  test('does not change if memory runs out in the middle of a change', () => {
     const indexer = new Indexer<Item>(undefined, {
       node: 'node',
       labels: (object) => object.labels,
@@ -188,7 +188,7 @@ describe('an indexer', () => {
     }
   });
 
-  test('is left as it was when memory ends in the middle of a list', () => {
+  test('does not change if memory runs out in the middle of a list', () => {
     const indexer = new Indexer<Item>(undefined, {
       node: 'node',
       labels: (object) => object.labels,
@@ -225,7 +225,7 @@ describe('an indexer', () => {
     expect(new Set(indexer.list())).toEqual(new Set(list));
   });
 
-  test('finds objects by their keys in any order, while keys come and go', () => {
+  test('finds objects by key in any order, while keys are added and removed', () => {
     const indexer = new Indexer<Item>();
     const model = new Map<string, Item>();
     const seed = testSeed();
@@ -255,7 +255,7 @@ describe('an indexer', () => {
     }
   });
 
-  test('refuses an index function that returns no array of strings', () => {
+  test('refuses an index function that does not return an array of strings', () => {
     const returns = (value: unknown) => (() => value) as unknown as IndexSpec<Item>;
     for (const bad of ['text', undefined, [1], [['a']]]) {
       const indexer = new Indexer<Item>(undefined, { bad: returns(bad) });
@@ -264,7 +264,7 @@ describe('an indexer', () => {
     }
   });
 
-  test('says which indices there are when asked for one that is not', () => {
+  test('names the existing indices in the error for an unknown one', () => {
     const indexer = new Indexer<Item>(undefined, { node: 'node' });
     for (const call of [
       () => indexer.byIndex('nodes', 'a'),
@@ -277,7 +277,7 @@ describe('an indexer', () => {
     expect(indexer.listIndexFuncValues('nodes')).toEqual([]);
   });
 
-  test('takes new indices over objects that it has, all or none', () => {
+  test('adds indices over stored objects, all or none', () => {
     const indexer = new Indexer<Item>(undefined, { node: 'node' });
     indexer.add(item('a', { node: 'one', labels: ['x', 'x'] }));
     indexer.addIndexers({ labels: (object) => object.labels });
@@ -298,7 +298,7 @@ describe('an indexer', () => {
     expect(Object.keys(indexer.getIndexers())).toEqual(['__proto__']);
   });
 
-  test('refuses bad arguments and is left as it was', () => {
+  test('refuses invalid arguments without a change', () => {
     const indexer = new Indexer<Item>();
     expect(() => indexer.add({} as Item)).toThrow(withCode('INVALID_ARGUMENT'));
     expect(() => indexer.add(undefined as unknown as Item)).toThrow(withCode('INVALID_ARGUMENT'));

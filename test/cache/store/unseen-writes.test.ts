@@ -1,6 +1,5 @@
 /**
- * What is remembered of objects that this process wrote and the cache has not shown: when one of
- * them is given as gone, and when not.
+ * Unseen writes: when handlers get a tombstone for an object that this process wrote, and when not.
  */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -17,7 +16,7 @@ const object = (name: string, version: string, uid = `u-${name}`): Made => ({
   data: { of: name },
 });
 
-/** A cache of which a test says what it takes over. */
+/** A cache whose content the test sets. */
 const shown = { apiVersion: 'v1', kind: 'ConfigMap' };
 
 function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
@@ -49,7 +48,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   return {
     unseen,
     told,
-    /** How often its version was asked for. */
+    /** The number of reads of its version. */
     asked: () => asked,
     event(...[type, made]: ['shown' | 'gone', Made]): void {
       const key = `${made.metadata?.namespace}/${made.metadata?.name}`;
@@ -73,12 +72,12 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
 }
 
 describe('an object that was written', () => {
-  test('and was gone before the cache could show it is given once, in the state that was written', () => {
+  test('and deleted before the cache had it gives one tombstone, with the written state', () => {
     const { unseen, told, list } = cacheWith();
     list('5');
     const made = object('a', '7');
     unseen.wrote(made);
-    // the program may change the answer that it got
+    // the program may change the object that it got
     (made.data as Record<string, string>).of = 'something else';
     list('9');
     list('10');
@@ -86,8 +85,8 @@ describe('an object that was written', () => {
     expect(unseen.size()).toBe(0);
   });
 
-  // An absent field was taken for an empty text: to a server it may be "false", or "0", or not a
-  // path at all. In doubt the object may be there and not be selected, which is no deletion.
+  // An absent field was treated as an empty string; for the server it may be "false", "0", or not a
+  // path. The object may exist without being selected, which is not a deletion.
   test.each([
     ['spec.unschedulable=false', false],
     ['spec.unschedulable!=true', false],
@@ -100,7 +99,7 @@ describe('an object that was written', () => {
     ['status.phase=Running', false],
     ['metadata.name=b', false],
     ['metadata.name=a', true],
-  ])('is given where the cache is to have it: %s is %s', (fieldSelector, given) => {
+  ])('gives a tombstone if the field selector %s selects it: %s', (fieldSelector, given) => {
     const selection = () => ({
       namespace: '',
       labelSelector: '',
@@ -113,14 +112,14 @@ describe('an object that was written', () => {
     expect(told).toEqual(given ? ['default/a 7 a'] : []);
   });
 
-  test('is given as well where it went before the first list', () => {
+  test('gives a tombstone also if it was deleted before the first list', () => {
     const { unseen, told, list } = cacheWith();
     unseen.wrote(object('a', '7'));
     list('9');
     expect(told).toEqual(['default/a 7 a']);
   });
 
-  test('is not given where an event or the list has shown it, nor where the list is older', () => {
+  test('gives none if an event or the list had it, or if the list is older', () => {
     const { unseen, told, event, list } = cacheWith();
     list('5');
     for (const [name, version] of Object.entries({ byEvent: '6', byList: '8', later: '11' }))
@@ -135,7 +134,7 @@ describe('an object that was written', () => {
     expect(told).toEqual([]); // that is the ordinary tombstone's business
   });
 
-  test('is given where one of its name that the cache did show had to go for it', () => {
+  test('gives a tombstone if it replaced a cached object of its name', () => {
     const { unseen, told, event, list } = cacheWith();
     list('5');
     event('shown', object('a', '6', 'before'));
@@ -144,7 +143,7 @@ describe('an object that was written', () => {
     expect(told).toEqual(['default/a 8 a']);
   });
 
-  test('is not kept where the cache has it, though it may not keep uids', () => {
+  test('is not remembered if the cache has it, even without uids', () => {
     const { unseen, event, list } = cacheWith();
     list('5');
     event('shown', object('a', '6'));
@@ -154,7 +153,7 @@ describe('an object that was written', () => {
     expect(unseen.size()).toBe(0);
   });
 
-  test('is given in its newest state, whatever is answered last', () => {
+  test('gives its newest state, whatever the order of the answers', () => {
     const { unseen, told, list } = cacheWith();
     list('5');
     for (const version of ['6', '8', '7']) unseen.wrote(object('a', version));
@@ -164,7 +163,7 @@ describe('an object that was written', () => {
 });
 
 describe('an answer that comes after the list', () => {
-  /** Somebody has written before: from then on deletions are noted. */
+  /** After a first write deletions are recorded. */
   function writing() {
     const cache = cacheWith();
     cache.list('5');
@@ -173,7 +172,7 @@ describe('an answer that comes after the list', () => {
     return cache;
   }
 
-  test('is given at once where nothing could have shown the object, and once', () => {
+  test('gives a tombstone at once, and once, if the cache cannot have had the object', () => {
     const { unseen, told, list } = writing();
     list('9', object('first', '6'));
     unseen.wrote(object('a', '7'));
@@ -183,7 +182,7 @@ describe('an answer that comes after the list', () => {
     expect(unseen.size()).toBe(0);
   });
 
-  test('is not given where it was at the list', () => {
+  test('gives none if the list had the object', () => {
     const { unseen, told, list } = writing();
     unseen.wrote(object('a', '7'));
     list('9', object('first', '6'));
@@ -191,9 +190,9 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual(['default/a 7 a']);
   });
 
-  // An operator that removes the last finalizer of an object while it is starting: the answer has
-  // the object's old version, and the event of the deletion may come first.
-  test('is not where the list has shown the object and an event that it went', () => {
+  // An operator removes the last finalizer of an object at its start: the answer has the object's
+  // old version, and the deletion event may come first.
+  test('gives none if the list had the object and an event deleted it', () => {
     const { unseen, told, event, list } = writing();
     list('9', object('a', '8'));
     event('gone', object('a', '10'));
@@ -201,7 +200,7 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual([]);
   });
 
-  test('is not where the list has given a tombstone of it', () => {
+  test('gives none if the list gave a tombstone of it', () => {
     const { unseen, told, event, list } = writing();
     event('shown', object('a', '7'));
     list('9', object('first', '6'));
@@ -209,7 +208,7 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual([]);
   });
 
-  test('is not where an event has shown it, or the list does', () => {
+  test('gives none if an event or the list had it', () => {
     const { unseen, told, event, list } = writing();
     event('shown', object('a', '7'));
     event('gone', object('a', '8'));
@@ -220,8 +219,8 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual([]);
   });
 
-  // That was another gap: of this one nothing has been told.
-  test('is given where an object of its name was told as gone before that list', () => {
+  // That was another gap; in this one there was no deletion.
+  test('gives a tombstone if an object of its name was deleted before that list', () => {
     const { unseen, told, event, list } = writing();
     event('shown', object('a', '7'));
     event('gone', object('a', '8'));
@@ -230,7 +229,7 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual(['default/a 10 a']);
   });
 
-  test('is not where the list has shown another object of its name: to handlers that name is there', () => {
+  test('gives none if the list had another object of its name, which handlers have', () => {
     const { unseen, told, list } = writing();
     list('9', object('a', '8', 'theirs'));
     unseen.wrote(object('a', '7', 'mine'));
@@ -240,18 +239,21 @@ describe('an answer that comes after the list', () => {
   test.each([
     [3, ['default/mine 8 mine']],
     [4, []],
-  ])('and %i deletions is given as long as these are known, three here', (deletions, expected) => {
-    const { unseen, told, event, list } = cacheWith({ max: 3 });
-    list('5');
-    unseen.wrote(object('first', '6'));
-    const names = ['first', 'p', 'q', 'r'].slice(0, deletions);
-    list('9', ...names.map((name) => object(name, '7')));
-    for (const name of names) event('gone', object(name, '10'));
-    unseen.wrote(object('mine', '8'));
-    expect(told).toEqual(expected);
-  });
+  ])(
+    'after %i deletions gives a tombstone while these are recorded, at most three here',
+    (deletions, expected) => {
+      const { unseen, told, event, list } = cacheWith({ max: 3 });
+      list('5');
+      unseen.wrote(object('first', '6'));
+      const names = ['first', 'p', 'q', 'r'].slice(0, deletions);
+      list('9', ...names.map((name) => object(name, '7')));
+      for (const name of names) event('gone', object(name, '10'));
+      unseen.wrote(object('mine', '8'));
+      expect(told).toEqual(expected);
+    },
+  );
 
-  test('is not where nobody had written before, or too much went since: what was told then is not known', () => {
+  test('gives none if it is the first write, or after too many deletions, which are not recorded then', () => {
     const { unseen, told, list } = cacheWith();
     list('9');
     unseen.wrote(object('a', '7'));
@@ -265,8 +267,8 @@ describe('an answer that comes after the list', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('goes through what objects of the cache go through', () => {
+describe('a remembered write', () => {
+  test('is trimmed and transformed as objects of the cache', () => {
     const gone: unknown[] = [];
     const { unseen, list } = cacheWith({
       transformer: ({ data: _, ...rest }) => Object.freeze(rest),
@@ -283,7 +285,7 @@ describe('what is kept', () => {
   test.each<[string, Partial<UnseenWritesOptions<Made>>, object]>([
     ['what the cache drops', { limits: { drop: ['data'] } }, {}],
     ['managedFields', {}, { data: { of: 'a' } }],
-  ])('is given without %s, and frozen', (_, options, rest) => {
+  ])('has no %s, and is frozen', (_, options, rest) => {
     const gone: DeletedFinalStateUnknown<Made>[] = [];
     const { unseen, list } = cacheWith({
       ...options,
@@ -299,7 +301,7 @@ describe('what is kept', () => {
     expect(Object.isFrozen(gone[0]?.obj?.metadata)).toBe(true);
   });
 
-  test('is given with managedFields where the cache keeps them', () => {
+  test('has managedFields if the cache keeps them', () => {
     const gone: unknown[] = [];
     const options = {
       limits: { keepManagedFields: true },
@@ -316,7 +318,7 @@ describe('what is kept', () => {
     ['namespace', { namespace: 'other' }],
     ['labels', { labelSelector: 'app=web' }],
     ['fields', { fieldSelector: 'metadata.name!=a' }],
-  ])('is nothing that the cache is not meant to hold, by its %s', (_, selection) => {
+  ])('is dropped if the cache does not select it by its %s', (_, selection) => {
     const { unseen, told, list } = cacheWith({
       selection: () => ({
         namespace: '',
@@ -332,9 +334,9 @@ describe('what is kept', () => {
     expect(told).toEqual([]);
   });
 
-  // A tweak added a selector of shards: objects of other shards were told as deleted at each
+  // A tweak added a shard selector: objects of other shards were notified as deleted at each
   // relist.
-  test('is nothing where the cache is restricted by what is not known here', () => {
+  test('is dropped if the cache has an unknown restriction', () => {
     const selection = () => ({
       namespace: '',
       labelSelector: '',
@@ -350,7 +352,7 @@ describe('what is kept', () => {
     expect(told).toEqual([]);
   });
 
-  test('is nothing where versions are not numbers, which is said once', () => {
+  test('is dropped if versions are not numbers, which is reported once', () => {
     const said: string[] = [];
     const previous = setErrorHandler((error) => said.push((error as Error).message));
     const { unseen, told, list } = cacheWith();
@@ -365,12 +367,12 @@ describe('what is kept', () => {
     expect(said).toEqual([expect.stringContaining('no decimal numbers, as "opaque"')]);
   });
 
-  test('has a name', () => {
+  test('needs a name', () => {
     const { unseen } = cacheWith();
     expect(() => unseen.wrote({})).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
   });
 
-  test('is given up as the cache goes on, and bounded where it does not', () => {
+  test('is dropped once the cache has passed it, and their number is limited', () => {
     const { unseen, told, event, list } = cacheWith({ max: 100 });
     list('1');
     for (let i = 2; i <= 1000; i++) {
@@ -389,7 +391,7 @@ describe('what is kept', () => {
     expect(told.at(-1)).toBe('default/n2000 2000 n2000');
   });
 
-  test('is bounded by its size too', () => {
+  test('is limited by size too', () => {
     const { unseen, told, list } = cacheWith({ maxText: 10_000 });
     for (let i = 1; i <= 50; i++)
       unseen.wrote({ ...object(`n${i}`, String(i)), ...{ spec: 'x'.repeat(2000) } });
@@ -401,7 +403,7 @@ describe('what is kept', () => {
   test.each<[string, Partial<UnseenWritesOptions<Made>>, number]>([
     ['so many', { max: 128 }, 128],
     ['so much text', { maxText: 64 * JSON.stringify(object('n100', '100')).length }, 64],
-  ])('is all of it up to the bound of %s; with one more a quarter goes', (_, options, bound) => {
+  ])('is kept up to the limit of %s; one more drops a quarter', (_, options, bound) => {
     const { unseen } = cacheWith(options);
     for (let i = 100; i < 100 + bound; i++) unseen.wrote(object(`n${i}`, String(i)));
     expect(unseen.size()).toBe(bound);
@@ -409,7 +411,7 @@ describe('what is kept', () => {
     expect(unseen.size()).toBe((bound * 3) / 4);
   });
 
-  test('of one object written again and again is its last state, which takes its room once', () => {
+  test('of an object that is written repeatedly is its last state, which counts once', () => {
     const { unseen, told, list } = cacheWith({ maxText: 10_000 });
     unseen.wrote(object('a', '1'));
     for (let i = 2; i <= 50; i++)
@@ -418,7 +420,7 @@ describe('what is kept', () => {
     expect(told).toEqual(['default/a 1 a', 'default/b 50 b']);
   });
 
-  test('of deletions that were told is bounded too, however many there are between two lists', () => {
+  test('is limited for recorded deletions too, however many there are between two lists', () => {
     const adds = vi.spyOn(Set.prototype, 'add');
     onTestFinished(() => adds.mockRestore());
     const { unseen } = cacheWith({ max: 10 });
@@ -428,13 +430,12 @@ describe('what is kept', () => {
     expect(told?.size).toBeLessThanOrEqual(10);
   });
 
-  // At the bound each write had all the others looked at: a hundred times dearer than the writes
-  // before.
+  // At the limit each write iterated over all others: a hundred times slower than before.
   test.each<[string, Partial<UnseenWritesOptions<Made>>, behind: number]>([
     ['so many', { max: 1000 }, 1e6],
     ['so many, of which the cache shows one for each', { max: 1000 }, 1000],
     ['so much text', { maxText: 100_000 }, 1e6],
-  ])('costs no more once it is %s', (_, options, behind) => {
+  ])('takes no more time once it is %s', (_, options, behind) => {
     const { unseen, event, asked } = cacheWith(options);
     const writes = 5000;
     for (let i = 1; i <= writes; i++) {

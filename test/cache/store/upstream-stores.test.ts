@@ -58,14 +58,14 @@ function checkStore(store: Store<Item>): void {
 }
 
 describe('stores', () => {
-  test('hold what was added last under a key (TestCache)', () => checkStore(newStore(idOf)));
-  test('hold it also by an Indexer and with a push (TestCache, TestUndeltaStore)', () => {
+  test('hold the last object of a key (TestCache)', () => checkStore(newStore(idOf)));
+  test('hold it also as an Indexer and as an UndeltaStore (TestCache, TestUndeltaStore)', () => {
     checkStore(new Indexer<Item>(idOf));
     checkStore(new UndeltaStore<Item>(() => undefined, idOf));
   });
-  test('hold it also as long as nothing expires', () => checkStore(newTTLStore(idOf, 0)));
+  test('hold it also as an expiring store without expiry', () => checkStore(newTTLStore(idOf, 0)));
 
-  test('with a transformer hold what it makes, under the key from before (TestCacheWithTransformer)', () => {
+  test('with a transformer hold its results, under the original keys (TestCacheWithTransformer)', () => {
     const seen: Item[] = [];
     const transformer = (one: Item): Item => {
       seen.push(one);
@@ -86,7 +86,7 @@ describe('stores', () => {
     expect(upper.list()).toEqual([]);
   });
 
-  test('whose transformer throws have changed nothing', () => {
+  test('do not change if the transformer throws', () => {
     const store = newStore<Item>(idOf, {
       transformer(one) {
         if (one.val === 'bad') throw new Error('refused');
@@ -99,7 +99,7 @@ describe('stores', () => {
     expect(store.list()).toEqual([item('a', 'good')]);
   });
 
-  test('refuse a key function that gives no strings, and one that is none', () => {
+  test('refuse a key function that does not return strings, and an invalid one', () => {
     const noString = (() => 7) as never;
     for (const store of [
       newStore<Item>(noString, { transformer: (one) => one }),
@@ -127,7 +127,7 @@ describe('stores', () => {
     expect(ids('h')).toEqual(['g']);
   });
 
-  test('let go of nothing but what failed in a transaction (TestCacheTransactionShouldIndexErrors)', () => {
+  test('leave out only the failed changes of a transaction (TestCacheTransactionShouldIndexErrors)', () => {
     const keyFunc = (object: Item | DeletedFinalStateUnknown<Item>): string => {
       if (idOf(object).startsWith('fail')) throw new Error(`no key for ${idOf(object)}`);
       return idOf(object);
@@ -181,9 +181,8 @@ describe('stores', () => {
     );
   });
 
-  // client-go names the object in a KeyError; here the key function's own error is what the caller
-  // gets.
-  test('pass on the error of a key function as it is (TestKeyError)', () => {
+  // client-go names the object in a KeyError; here the caller gets the error of the key function.
+  test('throw the error of a key function unchanged (TestKeyError)', () => {
     const error = new Error('the key');
     const failing = (): never => {
       throw error;
@@ -207,9 +206,8 @@ describe('a ThreadSafeStore', () => {
     metadata: { resourceVersion },
   });
 
-  // Kubernetes 84959: sets that had become empty were kept, and memory grew with every value ever
-  // seen.
-  test('forgets an index value with its last object (TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex)', () => {
+  // Kubernetes 84959: empty sets were kept, so memory grew with every value ever seen.
+  test('removes an index value with its last object (TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex)', () => {
     const store = new ThreadSafeStore<Text, 'byText'>({ byText: 'text' });
     store.add('key', text('value'));
     expect(store.listIndexFuncValues('byText')).toEqual(['value']);
@@ -254,7 +252,7 @@ describe('a ThreadSafeStore', () => {
     expectKeys([], ['key2']);
   });
 
-  test('has the version of its last change that brought one (TestThreadSafeStoreRV)', () => {
+  test('has the version of its last change that had one (TestThreadSafeStoreRV)', () => {
     const store = new ThreadSafeStore<Text>();
     const version = (): string => store.lastStoreSyncResourceVersion();
     expect(version()).toBe('');
@@ -294,7 +292,7 @@ describe('a ThreadSafeStore', () => {
     expect(store.list()).toHaveLength(2);
   });
 
-  test('gives its indices as they were given, and takes more while it holds objects', () => {
+  test('returns its indices unchanged, and adds more while it holds objects', () => {
     const first = ({ text }: Text): string[] => [text.charAt(0)];
     const store = new ThreadSafeStore<Text>({ first });
     store.add('a', text('xyz'));
@@ -333,7 +331,7 @@ describe('an Indexer', () => {
     expect(index.listIndexFuncValues('mode').sort()).toEqual(['bar', 'biz']);
   });
 
-  test('finds an object under each of its values, and no longer under those it has lost (TestMultiIndexKeys)', () => {
+  test('finds an object by each of its values, and not by former ones (TestMultiIndexKeys)', () => {
     const index = new Indexer<Pod>(undefined, {
       byUser: (pod) => pod.metadata.annotations?.users?.split(',') ?? [],
     });
@@ -350,9 +348,8 @@ describe('an Indexer', () => {
     expect(names('bert')).toEqual(['one']);
   });
 
-  // client-go: rvFromObject. An object that is none of an API server used to take the store's
-  // version away.
-  test('keeps its version where an object has no metadata', () => {
+  // client-go: rvFromObject. An object without metadata used to clear the store's version.
+  test('keeps its version if an object has no metadata', () => {
     const index = new Indexer<Item>(idOf);
     index.replace([item('a', '1')], '10');
     index.add(item('b', '2'));
@@ -362,7 +359,7 @@ describe('an Indexer', () => {
 });
 
 describe('an expiring store', () => {
-  /** Expires everything but the keys that it is told to keep. */
+  /** Expires everything except the keys to keep. */
   function setUp(...kept: string[]) {
     const policy = {
       kept: new Set(kept),
@@ -371,7 +368,7 @@ describe('an expiring store', () => {
     return { policy, store: new ExpirationCache<Item>(idOf, policy) };
   }
 
-  test('drops an expired object when it is asked for (TestTTLExpirationBasic)', () => {
+  test('drops an expired object when it is read (TestTTLExpirationBasic)', () => {
     const { store } = setUp();
     store.add(item('foo', 'bar'));
     expect(store.listKeys()).toEqual(['foo']);
@@ -379,7 +376,7 @@ describe('an expiring store', () => {
     expect(store.listKeys()).toEqual([]);
   });
 
-  test('has an object that is added again after it had expired (TestReAddExpiredItem)', () => {
+  test('has an object that was added again after it expired (TestReAddExpiredItem)', () => {
     const { store, policy } = setUp();
     store.add(item('foo', 'bar'));
     expect(store.get(item('foo', ''))).toBeUndefined();
@@ -388,14 +385,14 @@ describe('an expiring store', () => {
     expect(store.getByKey('foo')).toEqual(item('foo', 'different'));
   });
 
-  test('lists what has not expired and drops the rest (TestTTLList)', () => {
+  test('lists objects that have not expired and drops the rest (TestTTLList)', () => {
     const { store } = setUp('foo1');
     for (const id of ['foo', 'foo1', 'foo2']) store.add(item(id, id));
     expect(store.list()).toEqual([item('foo1', 'foo1')]);
     expect(store.listKeys()).toEqual(['foo1']);
   });
 
-  test('expires what is older than the time, not what is exactly that old, and nothing without a time (TestTTLPolicy)', () => {
+  test('expires objects older than ttl, not those of exactly that age, and nothing without a ttl (TestTTLPolicy)', () => {
     const clock = new FakeClock(1_000_000);
     const aged = (ms: number) => ({ object: item('foo', 'bar'), timestamp: clock.now() - ms });
     const policy = new TTLPolicy<Item>(30_000, clock);
@@ -408,7 +405,7 @@ describe('an expiring store', () => {
       expect(new TTLPolicy<Item>(ttl, clock).isExpired(aged(30_001))).toBe(false);
   });
 
-  test('counts from the last time an object was stored', () => {
+  test('counts from the last time that an object was stored', () => {
     const clock = new FakeClock();
     const store = newTTLStore<KubeObject>(deletionHandlingMetaNamespaceKeyFunc, 100, { clock });
     const pod: KubeObject = { metadata: { name: 'a', resourceVersion: '5' } };
