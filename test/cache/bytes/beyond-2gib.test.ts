@@ -31,7 +31,7 @@ afterAll(() => {
   WebAssembly.Instance = RealInstance;
 });
 
-test('objects are read where they lie, kept when they are replaced, and found by key and index', () => {
+test('objects are read, kept after their replacement, and found by key and index', () => {
   const world = new ByteStore({ node: 'spec', labels: 'metadata.labels' });
   const { core } = world.decoder;
   expect(core.exports.memory.buffer.byteLength).toBeGreaterThan(2 * GIB);

@@ -47,7 +47,7 @@ function isCopied(object: Thing): boolean {
   );
 }
 
-test('metadata of an object that changes often are what JSON.parse gives, whatever changes when', () => {
+test('metadata of an object that changes often equal those of JSON.parse', () => {
   const random = new Random(seed);
   const world = new ByteStore();
   const held: [Thing, string][] = [];
@@ -119,7 +119,7 @@ test.each<[string, (version: number) => Metadata]>([
   }
 });
 
-test('an object that was read again and again is what it was when so many others have changed that it is no longer kept', () => {
+test('an object stays as parsed when the memory for often changing objects is reused', () => {
   const world = new ByteStore();
   const texts = ['1', '2', '3', '4'].map((version) => textOf(metadata(version), Number(version)));
   const told = texts.map((text) => {
@@ -138,7 +138,7 @@ test('an object that was read again and again is what it was when so many others
     expectSameAsParsed(object, JSON.parse(texts[i] as string));
 });
 
-test('an object that somebody asked for is one and the same while it is held, though it is no longer kept', () => {
+test('a requested object stays the same object while it is held', () => {
   const world = new ByteStore();
   tell(world, textOf(metadata('1')));
   const held = world.store.getByKey('n/a');
@@ -163,7 +163,7 @@ test('what has been replaced is not kept', async () => {
   expect(await left(told)).toBeLessThan(5);
 });
 
-test('of an object that is stored nothing is kept when so many others have been told of, whichever were replaced meanwhile', async () => {
+test('nothing is kept of a stored object after many others were notified', async () => {
   const world = new ByteStore();
   const told: WeakRef<object>[] = [];
   const tellOf = (name: string, version: number): void => {

@@ -238,7 +238,7 @@ test('a type of event is known by every letter', () => {
 
 // The quote went on behind the bytes that had come, into what the stream had held before: with a
 // frame that was cut, a Secret of another event stood in the log.
-test('what a decode error quotes is of its own line, of bytes that have come, and of no Secret', () => {
+test('a decode error quotes bytes of its own line only, and none of a Secret', () => {
   const told = (kind: string): string[] => {
     const frames = ofBytes({ apiVersion: 'v1', kind }).frames();
     const said = (text: string): string => {

@@ -10,7 +10,7 @@ import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts'
 // Nobody listened while a list brought the same object again: the store took that for proof that
 // nobody had it, and let its bytes go with the next update. A program that had asked for it by its
 // key before got an error of JSON.parse from its members.
-test('an object that was asked for stays readable when it is listed again while nobody listens', () => {
+test('a requested object stays readable after a relist without handlers', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), false);
   const held = world.store.getByKey('n/a');
@@ -26,7 +26,7 @@ test('an object that was asked for stays readable when it is listed again while 
 
 // The same the other way round: what came while nobody listened was then listed and told of, and
 // still counted as seen by nobody.
-test('an object that is told of by a list stays readable though nobody listened when it came', () => {
+test('a notified object of a list stays readable if it came without handlers', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), true);
   const newer = world.object(thing('a', 2));
@@ -57,7 +57,7 @@ test.each([
 // A list found no memory, and what there had been found none either: the store's version was then
 // read from bytes that were gone, and an informer that asks for it before each list could never
 // list again.
-test('a store knows its version when a list has failed and what there was could not be put back', () => {
+test('a store keeps its version after a list that failed and could not be undone', () => {
   const world = new ByteStore({}, true);
   world.store.exchange(world.object(thing('a', 7)), true);
   world.decoder.gather(true);
@@ -137,7 +137,7 @@ test.each([
 // A member's accessor asks the object that it is called for. A Proxy, or an object that the
 // accessors were copied to, has no bytes to be asked for: both read `undefined` everywhere, which
 // is an answer, and a wrong one.
-test('a member that is read through a Proxy, or after its accessor was copied, is an error and not undefined', () => {
+test('reading a member through a Proxy or a copied accessor is an error', () => {
   const object = new ByteStore().object(thing('a', 1, { x: 1 }));
   const copied: Thing = Object.defineProperties(
     {} as Thing,
@@ -153,7 +153,7 @@ test('a member that is read through a Proxy, or after its accessor was copied, i
 
 // A list shares what is stored. Where it named a stored object, then another of its key, then the
 // first again, the first had left the core by then, and the list failed for want of a key.
-test('a list that names an object, another of its key and the first again ends with the first', () => {
+test('a list with an object, another of its key and the first again keeps the first', () => {
   const world = new ByteStore({ node: 'spec' });
   world.store.add(world.object(thing('a', 1, 'x')));
   world.decoder.gather(true);
@@ -198,7 +198,7 @@ test('an object that an index function has seen stays readable though nobody lis
 
 // Who deletes by an object has it in hand. The same object was then stored again while nobody
 // listened, which counted as seen by nobody, and could not be read any more once it was replaced.
-test('an object that was deleted by stays readable when it is stored again while nobody listens', () => {
+test('the argument of delete stays readable when it is stored again without handlers', () => {
   const world = new ByteStore();
   const held = world.object(thing('a', 1));
   world.store.delete(held);
@@ -209,7 +209,7 @@ test('an object that was deleted by stays readable when it is stored again while
 
 // Of an event that moved an index, the cache gave another object than the one that the handler had
 // been told of.
-test('the object that was told of is the one that the cache gives right after, whether or not an index moved', () => {
+test('the notified object is the one that the cache returns right after', () => {
   const world = new ByteStore({ spec: 'spec' });
   for (const spec of ['a', 'a', 'b']) {
     const told = world.object(thing('x', 1, spec));
@@ -220,7 +220,7 @@ test('the object that was told of is the one that the cache gives right after, w
 
 // Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an
 // update, what is like the stored object is not looked at.
-test('text beyond ASCII that an update has from the object before it is right when that update is replaced, too', () => {
+test('text beyond ASCII that is shared with the object before stays right', () => {
   const world = new ByteStore();
   const of = (version: number, spec: unknown, status: unknown): Thing => ({
     ...thing('a', version, spec),

@@ -190,7 +190,7 @@ test('managedFields that are cut out have no index values', () => {
   expect(store.listIndexFuncValues('by')).toEqual([]);
 });
 
-test('an index function that throws leaves a store of bytes as it was, and the paths beside it', () => {
+test('an index function that throws changes neither the store nor other indices', () => {
   const store = new Indexer<Thing>(
     undefined,
     {
@@ -217,7 +217,7 @@ test('an index function that throws leaves a store of bytes as it was, and the p
   expect(store.indexKeys('byNode', 'one')).toEqual(['a']);
 });
 
-test('memory that ends while values are read from bytes is a typed error, and the object keeps the values it had', () => {
+test('out of memory while index values are read is a typed error without a change', () => {
   const expected = { apiVersion: 'v1', kind: 'Thing' };
   const core = new CacheCore();
   const versions = new StoredObjects(core, core.exports.keysNew(), expected);
@@ -260,7 +260,7 @@ test('memory that ends while values are read from bytes is a typed error, and th
   expect(refused).toBeGreaterThan(60);
 });
 
-test('the ready-made indices list an object under each of its labels and each of its owners', () => {
+test('labelIndex and ownerIndex have an object under each label and each owner', () => {
   const stores = new Stores();
   const owners = '[{"kind":"ReplicaSet","uid":"u1"},{"kind":"Node","uid":"u2"}]';
   stores.add(
@@ -277,7 +277,7 @@ test('the ready-made indices list an object under each of its labels and each of
 
 // The bits of a change know of spec, status and metadata. None of them was once taken for a proof
 // that nothing had changed, and the indices of `data` stood still.
-test('an index of another part follows although spec, status and metadata stay what they are', () => {
+test('an index of another part is updated although spec, status and metadata are equal', () => {
   const of = (data: string) => `{"metadata":{"name":"a","namespace":"n"},"data":{"v":"${data}"}}`;
   const store = new ByteStore({
     byPath: 'data.v',

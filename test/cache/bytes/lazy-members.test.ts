@@ -256,7 +256,7 @@ describe('an object that is read in parts', () => {
 
 // As for the object itself: a member that was `undefined` there would be an answer, and a wrong
 // one.
-test('a part that is read through a Proxy, or after its accessors were copied, is an error and not undefined', () => {
+test('reading a part through a Proxy or copied accessors is an error', () => {
   const world = new ByteStore();
   const spec = `{"a":"${'x'.repeat(300)}","b":{"c":1}}`;
   const { spec: part } = world.object(textOf('a', spec, '1')) as Large;
@@ -500,7 +500,7 @@ describe('members that are read', () => {
     },
   );
 
-  test('keep what is beyond ASCII when an update that is like the stored object is replaced', () => {
+  test('keep text beyond ASCII when a similar update is replaced', () => {
     const random = new Random(seed);
     // Members that are like those of the stored object are not scanned again, where it would have
     // been seen whether they are ASCII.
@@ -547,7 +547,7 @@ describe('sets of names', () => {
       version,
     );
 
-  test('of any number are read rightly, and never use up the room for those of whole objects', () => {
+  test('of any number are read correctly, and leave room for those of whole objects', () => {
     const world = new ByteStore();
     const { store } = world;
     let lazy = 0;

@@ -212,7 +212,7 @@ describe('the end of memory', () => {
   // The index entries of a list that failed had cut the blocks that those of what was there before
   // need: 2048 of 3000 objects came back, and the list after that told nobody of the deletion of
   // the others.
-  test('in a list whose index entries leave no room for those of before: every object is put back, and what follows is told of each', () => {
+  test('in a list without room for the old index entries: every object is restored', () => {
     const N = 600;
     const many = (version: number): Thing[] =>
       Array.from({ length: N }, (_, i) => {
@@ -263,7 +263,7 @@ describe('the end of memory', () => {
     expect(spare).toBeGreaterThan(0);
   });
 
-  test('an object that found no room for its index entries is replaced, deleted and put back as any other', () => {
+  test('an object without index entries is replaced, deleted and restored as any other', () => {
     let granted = 0;
     for (; ; granted++) {
       const world = new ByteStore({ labels: labelIndex });
@@ -305,7 +305,7 @@ describe('the end of memory', () => {
     expect(granted).toBeGreaterThan(2);
   });
 
-  test('leaves no block behind: a change that was refused a hundred times leaves as much room as one that was refused once', () => {
+  test('leaks no block: a hundred refused changes leave as much room as one', () => {
     for (const [name, change] of Object.entries(changes)) {
       const roomAfter = (times: number): number => {
         const world = new ByteStore(indexers);
@@ -326,7 +326,7 @@ describe('the end of memory', () => {
   });
 
   // One object takes the place of another in one step, where no index has to be told.
-  test('an event that moves no index needs no memory but for a key that has to be read first, and changes nothing where it throws', () => {
+  test('an event that changes no index needs no memory, except to read a key', () => {
     const refused: string[] = [];
     for (const name of ['a', 'a\n', '\u00e9"'.repeat(1000), 'b'.repeat(4000)]) {
       for (let granted = 0; granted < 4; granted++) {
@@ -408,7 +408,7 @@ describe('the end of memory', () => {
     expect(store.getByKey('b'.repeat(4000))).toBeUndefined();
   });
 
-  test('while a store, an index, an arena or a stream is made: there is none, and as much room as before', () => {
+  test('while a store, an index, an arena or a stream is created: nothing is leaked', () => {
     const roomAfter = (first: number): number => {
       const core = new CacheCore();
       const { exports: x } = core;
@@ -435,7 +435,7 @@ describe('the end of memory', () => {
   // What the watch read into had become part of a table or of the arena by the time that a list
   // asked for it, or lay there in halves, which are not merged. So each list failed at its first
   // chunk, and a cache of 7168 objects whose server had 10 left kept all of them for ever.
-  test('leaves a list the room to read what is there still: a cache that was full follows its server down', () => {
+  test('leaves a list enough room: a full cache follows deletions of its server', () => {
     const CHUNK = 65_536;
     const text = (i: number): string =>
       JSON.stringify(thing(`o${i}`, i, 'x'.repeat(1000 + ((i * 37) % 500))));

@@ -235,7 +235,7 @@ describe.each(Object.entries(texts))('%s', (_, text) => {
     }
   });
 
-  test('is kept as bytes, or is not, and is refused in the same words whichever way it goes', () => {
+  test('is kept as bytes or refused in the same way on both paths', () => {
     const all = bytes(`${text}\n`);
     const [first, ...others] = Object.values(ways()).map(({ open }) => read(open(), [all]));
     for (const other of others) assert.deepEqual(other, first);
@@ -278,7 +278,7 @@ test('random events, damaged ones among them, come out the same whichever way th
   expect(seen.errors).toBeGreaterThan(200);
 });
 
-test('a reader goes from one way to the other when a list is collected, in the middle of an event', () => {
+test('a reader changes its path when a list is collected, also within an event', () => {
   const world = new ByteStore();
   const reader = world.decoder.frames();
   const got: unknown[] = [];

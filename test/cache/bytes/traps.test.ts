@@ -262,7 +262,7 @@ function requirePoisoned(error: unknown, what: string): void {
   expect((error as CapstanError).cause, what).toBeInstanceOf(WebAssembly.RuntimeError);
 }
 
-test('a trap at any export, in any call that reaches it, is POISONED from then on, and other caches go on', () => {
+test('after a trap at any export each call throws POISONED, and other caches go on', () => {
   const neighbour = new World();
   const all = new Set<string>();
   const failures: string[] = [];

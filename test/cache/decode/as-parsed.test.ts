@@ -186,7 +186,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     }
   });
 
-  it('is as parsed in a list, at every split of a small one and random splits of a large one', () => {
+  it('is as parsed in a list, at every split of a small one and at random splits', () => {
     const some = documents();
     for (let i = 0; i < 40; i++) {
       const small = i < 20;
@@ -282,7 +282,7 @@ describe.each(decoders)('bytes that are not JSON, in the decoder $name', ({ make
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
   });
 
-  it('give no page: an error exactly if JSON.parse fails or the value is not a list of named objects', () => {
+  it('give no page: an error exactly if JSON.parse fails or it is not a list', () => {
     const some = new RandomDocuments(new Random(seed));
     for (let i = 0; i < 1000; i++) {
       const bytes = some.mutated(

@@ -38,7 +38,7 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
 
     // Found by this fuzz: the kind of the items was not read if the list began with the usual kind,
     // so that another kind after the items was refused here and accepted by the JSON decoder.
-    test('a list whose kind comes again after its items is accepted by the kind of the items', () => {
+    test('a list with a second kind after its items is accepted by their kind', () => {
       const reader = subject.decoder().page();
       const item = '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"}}';
       const head = '"kind":"ThingList","apiVersion":"v1","metadata":{"resourceVersion":"1"}';

@@ -42,7 +42,7 @@ describe('frames', () => {
     expect(decode(bytes, [...bytes.keys()])).toEqual(nasty);
   });
 
-  test('end where their JSON value ends, with or without line feeds and white space between them', () => {
+  test('end where their JSON value ends, with or without white space between them', () => {
     const separators = ['', '\n', '\r\n', '\n\n', '  \t', ' \r\n '];
     const seed = testSeed();
     console.log(`frames: CAPSTAN_SEED=${seed}`);

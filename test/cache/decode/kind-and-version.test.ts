@@ -80,7 +80,7 @@ function follow(
 describe.each(ways)('kind and apiVersion with %s', (name, options, listWatchOptions) => {
   const metadataOnly = listWatchOptions?.metadataOnly === true;
 
-  test('are set in all notified and cached objects, in the member order of a watch event', async () => {
+  test('are set in all notified and cached objects, in the order of an event', async () => {
     const server = new BuiltInServer();
     server.put('listed', { data: { a: '1' } });
     server.put('gone');
@@ -116,7 +116,7 @@ describe.each(ways)('kind and apiVersion with %s', (name, options, listWatchOpti
 
 // The bytes of a list item and of an event differ only in the kind: each relist gave an update of
 // every object that had come by an event.
-test('a list with the same objects as earlier events changes nothing and keeps the stored objects', async () => {
+test('a list with the objects of earlier events keeps the stored objects', async () => {
   const server = new BuiltInServer();
   const { clock, told, informer, cache } = follow(server);
   void informer.run();

@@ -286,7 +286,7 @@ export const FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/informer/informer.test.ts',
-        name: 'that are slow do not delay others, get one notification at a time, and miss none',
+        name: 'that are slow get one notification at a time, and do not delay others',
       },
     ],
   },
@@ -456,7 +456,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/cache/decode/frames.test.ts',
-        name: 'end where their JSON value ends, with or without line feeds and white space between them',
+        name: 'end where their JSON value ends, with or without white space between them',
       },
     ],
   },

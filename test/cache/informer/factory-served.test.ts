@@ -44,7 +44,7 @@ test('concurrent calls of isServed share one request, and a later call sends ano
   expect(server.clock.timers()).toBe(0);
 });
 
-test('an aborted call of isServed ends alone: others that shared its request send a new one', async () => {
+test('an aborted call of isServed ends alone: others send a new request', async () => {
   const server = slow();
   const [first, second] = [new AbortController(), new AbortController()];
   const answers = [

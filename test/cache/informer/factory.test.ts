@@ -80,7 +80,7 @@ describe('a factory', () => {
     ]);
   });
 
-  test('has separate informers for other namespaces, selectors and metadataOnly of one resource', () => {
+  test('has separate informers for other namespaces, selectors and metadataOnly', () => {
     const { factory } = setUp({ namespace: 'a' });
     const selections = [
       {},
@@ -114,7 +114,7 @@ describe('a factory', () => {
     expect([...factory.informers().keys()]).toEqual(['configmaps/v1 in a with labels app=x']);
   });
 
-  test('has one informer for each of several namespaces, and one for a cluster-scoped resource', async () => {
+  test('has an informer for each namespace, and one for a cluster-scoped resource', async () => {
     const { clock, server, factory } = setUp({
       namespaces: ['a', 'b'],
       selections: new Map([[Secrets, { namespaces: ['c', 'd'], labelSelector: 'x' }]]),
@@ -160,7 +160,7 @@ describe('a factory', () => {
     expect(() => setUp(options as Parameters<typeof setUp>[0])).toThrow(invalid);
   });
 
-  test('adds the indices of a second definition to the informer of the first, also while it runs', async () => {
+  test('adds the indices of a second definition to the informer of the first', async () => {
     const { clock, server, factory } = setUp();
     server.put('a', { data: { v: 'x' } });
     factory.informerFor(ConfigMaps);
@@ -248,7 +248,7 @@ describe('a factory', () => {
     expect(reported).toEqual([]);
   });
 
-  test('stops all its informers at shutdown, waits for them, and starts none after it', async () => {
+  test('stops all its informers at shutdown, and starts none after it', async () => {
     const { clock, server, factory } = setUp();
     const informer = factory.informerFor(ConfigMaps);
     factory.start();
@@ -323,7 +323,7 @@ describe('a factory', () => {
     ]);
   });
 
-  test('passes its transform to all informers, and its resync period unless the resource has its own', async () => {
+  test('passes transform and resyncPeriod to all informers, or that of the resource', async () => {
     const { clock, server, factory } = setUp({
       resyncPeriod: 5_000,
       customResync: new Map([[Nodes, 2_000]]),
@@ -445,7 +445,7 @@ describe('whether a resource is served', () => {
     ]);
   });
 
-  test('is true by discovery, or by a list if discovery does not have the resource yet', async () => {
+  test('is true by discovery, or by a list if discovery lacks the resource', async () => {
     const having = json({
       kind: 'APIResourceList',
       resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }],
@@ -492,7 +492,7 @@ describe('a write of this process', () => {
     metadata: { namespace: 'default', name, resourceVersion: '7', labels: { app: name } },
   });
 
-  test('gives a tombstone in each informer that selects it, once a list has passed it', async () => {
+  test('gives a tombstone in each informer that selects it', async () => {
     const { clock, server, factory } = setUp();
     const told: string[] = [];
     const tell = (by: string, from: typeof ConfigMaps, selection: InformerSelection): void => {

@@ -40,7 +40,7 @@ class SlowClock extends FakeClock {
 }
 
 describe('a provider of metrics', () => {
-  test('gets the queue length, the processing latency, and the version of the store when it changes', async () => {
+  test('gets the queue length, the latency, and changes of the store version', async () => {
     const { calls, provider, readings } = recorder();
     const clock = new SlowClock();
     const { server, informer } = setUp({
@@ -75,7 +75,7 @@ describe('a provider of metrics', () => {
     expect(calls).toEqual(['web configmaps queued 0', 'end']);
   });
 
-  test('is not called for an informer without a name; if it throws, that is only reported', async () => {
+  test('is not called for an informer without a name; its errors are reported', async () => {
     const nameless = recorder();
     const first = setUp({ metricsProvider: nameless.provider });
     first.server.put('a');
@@ -125,7 +125,7 @@ describe('a provider of metrics', () => {
     expect(reported.map(({ what }) => what)).toEqual(Array(6).fill('informer metrics'));
   });
 
-  test('has the metrics of the first of two informers of one name and resource, until that has ended', async () => {
+  test('has the metrics of the first of two informers with one name and resource', async () => {
     const { calls, provider } = recorder();
     const first = setUp({ name: 'web', metricsProvider: provider });
     const second = setUp({ name: 'web', metricsProvider: provider });
@@ -146,7 +146,8 @@ describe('a provider of metrics', () => {
     await third.informer.stop();
   });
 
-  test('tells informers apart by name and by resource (TestNewInformerName, TestWithResource)', async () => {
+  // TestNewInformerName, TestWithResource
+  test('tells informers apart by name and by resource', async () => {
     const { calls, provider } = recorder();
     const settings = { ...ConfigMaps, plural: 'settings' };
     const informers = [

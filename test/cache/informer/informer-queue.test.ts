@@ -45,7 +45,7 @@ describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('notifies of the list, of every later change, of a resync, and of deletions found by a relist', async () => {
+  test('notifies of the list, later changes, a resync, and deletions by a relist', async () => {
     const { clock, server, informer, registration, told } = setUp();
     server.put('a');
     server.put('b');

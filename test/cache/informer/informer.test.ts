@@ -55,7 +55,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('that are slow do not delay others, get one notification at a time, and miss none', async () => {
+  test('that are slow get one notification at a time, and do not delay others', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     const fast: string[] = [];
@@ -147,7 +147,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('may be one object added twice: two registrations, each with all notifications', async () => {
+  test('may be one object added twice, with two registrations', async () => {
     const { clock, server, informer } = setUp();
     const seen: string[] = [];
     const handler = teller(seen);
@@ -184,7 +184,7 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('added at any moment get the cached objects, then every later delta, none missing and none twice', async () => {
+  test('added at any moment get the cached objects, then every later delta once', async () => {
     const seed = testSeed();
     console.log(`late handlers: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -260,7 +260,7 @@ describe('handlers', () => {
 });
 
 describe('hasSynced', () => {
-  test('of an informer is true with the first list, of a handler when it has got all of it', async () => {
+  test('is true with the first list; of a handler, once it has got all of it', async () => {
     const { clock, server, informer } = setUp();
     const waiting: (() => void)[] = [];
     const slow = informer.addEventHandler({
@@ -540,7 +540,7 @@ describe('an informer', () => {
 });
 
 describe('events', () => {
-  test('begin with the cached objects, continue with every change, and end when the informer is stopped', async () => {
+  test('begin with the cached objects, and end when the informer is stopped', async () => {
     const { clock, server, informer } = setUp();
     server.put('a', { data: { v: '1' } });
     void informer.run();

@@ -59,7 +59,7 @@ async function running(
 const later = (clock: FakeClock): Promise<void> => clock.run(120_000);
 
 describe.each(['bytes', 'objects'] as const)('an event for a cache of %s', (keep) => {
-  test('fails the watch if it is longer than maxObjectBytes, but not if it is as long', async () => {
+  test('fails the watch if it is longer than maxObjectBytes', async () => {
     const { heard, watchErrorHandler } = failures();
     const limit = 1 * KB;
     const all = await running({ keep, maxObjectBytes: limit, watchErrorHandler });
@@ -130,7 +130,7 @@ describe.each([
     for (let i = 1; i <= 9; i++) server.put(`o${i}`, filled(5 * KB - 200));
   };
 
-  test('refuses and reports an event that does not fit, and equals the server again once objects are deleted', async () => {
+  test('refuses an event that does not fit, and recovers once objects are deleted', async () => {
     const { heard, watchErrorHandler } = failures();
     const told: string[] = [];
     const all = await running({ ...limited, watchErrorHandler }, nine);
@@ -217,7 +217,7 @@ describe.each([
     await all.informer.stop();
   });
 
-  test('keeps metadata only with that policy, and whole objects again once they come and fit', async () => {
+  test('keeps metadata only with that policy, and whole objects once they fit', async () => {
     const { heard, watchErrorHandler } = failures();
     const metrics = new InformerPrometheusProvider();
     const options = {
@@ -266,7 +266,7 @@ describe.each([
 
   // Metadata are not limited: they grew to ten times maxBytes, with only one call of onBytes at 80
   // %.
-  test('calls onBytes again when metadata exceed the limit, and each time that they have doubled', async () => {
+  test('calls onBytes again when metadata exceed the limit and when they double', async () => {
     const calls: number[] = [];
     const onBytes = { call: (bytes: number) => void calls.push(bytes / (50 * KB)) };
     const noted = { labels: { note: 'x'.repeat(4 * KB) }, ...filled(1 * KB) };

@@ -53,7 +53,7 @@ function setUp(...objects: KubeObject[]) {
 }
 
 describe('a delta', () => {
-  test('is an addition of an unknown object and an update of a known one, whatever its type', () => {
+  test('is an addition of an unknown object and an update of a known one', () => {
     for (const type of ['Added', 'Updated', 'Replaced', 'Sync'] as const) {
       const { apply, store } = setUp();
       expect(apply({ type, object: pod('a', '1') }, true)).toEqual(['add a@1 initial']);
@@ -73,7 +73,7 @@ describe('a delta', () => {
     expect(store.lastStoreSyncResourceVersion()).toBe('3');
   });
 
-  test('of a new list gives tombstones first, then additions and updates in the order of the list, and sets the version', () => {
+  test('of a list gives tombstones first, then additions and updates in its order', () => {
     const { apply, store } = setUp(pod('gone', '1'), pod('kept', '2'));
     const objects = [pod('new', '4'), pod('kept', '3'), pod('new', '5'), pod('kept', '2')];
     expect(apply({ type: 'ReplacedAll', objects, resourceVersion: '9' }, true)).toEqual([
@@ -87,7 +87,7 @@ describe('a delta', () => {
     expect(store.lastStoreSyncResourceVersion()).toBe('9');
   });
 
-  test('of a resync gives an update of every object to itself; one of a bookmark only sets the version', () => {
+  test('of a resync gives updates of all objects; a bookmark only sets the version', () => {
     const { apply, store } = setUp(pod('a', '1'), pod('b', '2'));
     expect(apply({ type: 'SyncAll' }).sort()).toEqual(['update a@1 a@1', 'update b@2 b@2']);
     expect(apply({ type: 'Bookmark', resourceVersion: '7' })).toEqual([]);
@@ -209,7 +209,7 @@ test('without handlers there are no notifications, and the store gets noListener
   expect(replace.mock.lastCall).toEqual([list, '5']);
 });
 
-test('several deltas are applied from the oldest to the newest, with the key function of the store', () => {
+test('several deltas are applied in order, with the key function of the store', () => {
   const byVersion = (object: KubeObject | DeletedFinalStateUnknown<KubeObject>): string =>
     object instanceof DeletedFinalStateUnknown
       ? object.key
@@ -284,7 +284,8 @@ describe('deltas of different objects in a batch', () => {
       });
     });
 
-    test('are notified if they succeeded, and the rest is an error (TestProcessDeltasInBatch)', () => {
+    // TestProcessDeltasInBatch
+    test('are notified if they succeeded; the rest is an error', () => {
       const { error, calls, content } = process(new Store(), ['old']);
       expect(calls).toEqual(['add a@2 initial', 'add b@4 initial', 'delete c@5']);
       expect(content).toEqual(['a@2', 'b@4', 'old@1']);

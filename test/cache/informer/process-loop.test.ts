@@ -71,7 +71,7 @@ function world(clock: Clock = systemClock) {
   return { loop, store, stop, told, popped, versionOf, taken: () => taken, refused: () => refused };
 }
 
-test('an event that finds the queue empty is in the store and notified when `update` returns', async () => {
+test('an event that finds the queue empty is processed when `update` returns', async () => {
   const { loop, store, told, popped, versionOf, taken } = world();
   loop.replace([thing('a', 1)], '1');
   loop.update(versionOf('a', 2)); // the list is not through: it waits behind it
@@ -110,7 +110,7 @@ test('is idle when all deltas have been processed, however many turns that takes
   expect(popped).toHaveLength(5);
 });
 
-test('no event overtakes a queued delta: a deletion, a list, a bookmark, a plain object', async () => {
+test('no event overtakes a queued deletion, list, bookmark or plain object', async () => {
   const { loop, store, told, popped, versionOf } = world();
   loop.replace([], '1');
   await loop.idle();
@@ -141,7 +141,7 @@ test('no event overtakes a queued delta: a deletion, a list, a bookmark, a plain
   expect(store.lastStoreSyncResourceVersion()).toBe('10');
 });
 
-test('a delta that the store refuses is reported and leads to a relist, and the next event is processed', async () => {
+test('a delta that the store refuses is reported and leads to a relist', async () => {
   const { loop, store, told, versionOf, refused } = world();
   const errors: unknown[] = [];
   const before = setErrorHandler((error) => errors.push(error));

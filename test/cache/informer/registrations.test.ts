@@ -29,7 +29,7 @@ describe('a filtering handler', () => {
   const yes = { data: { v: 'yes' } };
   const no = { data: { v: 'no' } };
 
-  test('gets objects that pass; one that begins to pass is added, one that no longer passes is deleted', async () => {
+  test('gets objects that pass; passing begins with an addition, ends with a deletion', async () => {
     const { clock, server, informer } = setUp();
     const told: string[] = [];
     informer.addEventHandler(passing(told));
@@ -65,7 +65,7 @@ describe('a filtering handler', () => {
     expect(told).toEqual(['-(default/in)', '-(default/unknown)']);
   });
 
-  test('gives the last state that passed when an object no longer passes, and waits for an async handler', async () => {
+  test('gives the last state that passed when an object no longer passes', async () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     informer.addEventHandler(
@@ -150,7 +150,7 @@ describe('shutting a handler down', () => {
     await informer.stop();
   });
 
-  test('resolves at once if no call is running: before the start, when idle, and after the end', async () => {
+  test('resolves at once if no call is running', async () => {
     const { clock, server, informer } = setUp();
     const told: string[] = [];
     await informer.shutDownEventHandler(informer.addEventHandler(teller(told)));
@@ -267,7 +267,7 @@ describe('waiting', () => {
     );
   });
 
-  test('ends with the last of them, or with the signal, and reports nothing without a name', async () => {
+  test('ends with the last of them or the signal, without a report if it has no name', async () => {
     const resolvers: (() => void)[] = [];
     const checkers = ['a', 'b'].map((name) =>
       checker(name, new Promise((resolve) => resolvers.push(resolve))),

@@ -77,7 +77,7 @@ describe('resyncs', () => {
   });
 
   // TestResyncCheckPeriod
-  test('are checked at the shortest period of the handlers that were added before the start', () => {
+  test('are checked at the shortest period of the handlers added before the start', () => {
     const schedule = new ResyncSchedule(12 * 3_600_000);
     const add = (asked: number | undefined, started = false): number[] => {
       const period = schedule.periodFor(asked, started);
@@ -101,7 +101,7 @@ describe('resyncs', () => {
   });
 
   // TestSharedInformerWatchDisruption
-  test('after a disruption, a handler without resync gets the changes, and one with resync everything', async () => {
+  test('after a disruption go only to a handler with a resync period', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     server.put('pod1');
     server.put('pod2');
@@ -329,7 +329,7 @@ describe('the life of an informer', () => {
   });
 
   // TestAddWhileActive
-  test('gives a late handler the cached objects, then later events; the handler has synced only after it ran', async () => {
+  test('gives a late handler the cached objects, then later events', async () => {
     const { clock, server, informer } = setUp();
     const early: string[] = [];
     const first = informer.addEventHandler(teller(early));
@@ -380,7 +380,7 @@ describe('the life of an informer', () => {
 describe('handlers', () => {
   // TestEventPanics. Upstream pauses for a second after each panic, and a handler that panicked
   // never counts as synced.
-  test('that fail on every object are reported once for each, and do not affect other handlers', async () => {
+  test('that fail on every object do not affect other handlers', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     for (let i = 1; i <= 5; i++) server.put(`pod${i}`);
     const fail = (): never => {

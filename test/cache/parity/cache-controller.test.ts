@@ -176,7 +176,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('gives deletions for objects that a new list lacks, and nothing initial any more (TestResetWatch)', async () => {
+  // TestResetWatch
+  test('gives deletions for objects that a new list lacks', async () => {
     const { clock, server, told, run, abort } = setUp({ fifo });
     server.put('a', { data: { v: '1' } });
     server.put('gone');
@@ -193,7 +194,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
     await running;
   });
 
-  test('stores and notifies the result of its transform, which is called once for each object (TestTransformingInformer, …Race)', async () => {
+  // TestTransformingInformer, TestTransformingInformerRace
+  test('stores and notifies the result of its transform', async () => {
     const transform = (object: ConfigMap): ConfigMap => {
       if (object.data?.v?.startsWith('new')) throw new Error('transformed twice');
       if (object.metadata.name === 'bad') throw new Error('cannot be transformed');
@@ -238,7 +240,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
   // client-go lets the panic end the process (TestPanicPropagated); here only that call fails. In
   // Jest, promises of Node's core are from another realm; their rejection was not handled and ended
   // the process.
-  test('reports a handler that throws or rejects and an index function that throws, and goes on', async () => {
+  test('reports failed handlers and index functions, and goes on', async () => {
     const seen: string[] = [];
     let fails = true;
     const { clock, server, store, run, abort } = setUp({
@@ -282,7 +284,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fif
   });
 
   // Each object goes from its first to its last value; values between may be missing.
-  test('gives the states of each object in order under churn and cut watches (TestHammerController, TestUpdate)', async () => {
+  // TestHammerController, TestUpdate
+  test('gives the states of each object in order under churn and cut watches', async () => {
     const seed = testSeed();
     console.log(`newInformer, ${fifo}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -489,7 +492,8 @@ describe('a CacheController', () => {
     await end();
   });
 
-  test('sets the version of the store to that of each event (TestStoreResourceVersion)', async () => {
+  // TestStoreResourceVersion
+  test('sets the version of the store to that of each event', async () => {
     const { clock, server, store, end } = make({ atomicEvents: true, batches: true });
     server.put('a');
     await clock.settle();
@@ -503,7 +507,8 @@ describe('a CacheController', () => {
     await end();
   });
 
-  test('sets the version of the store by lists only if objects have no metadata (TestStoreResourceVersionWithNonMetaTransform)', async () => {
+  // TestStoreResourceVersionWithNonMetaTransform
+  test('sets the version of the store by lists only if objects have no metadata', async () => {
     interface Plain extends Partial<ConfigMap> {
       value?: string | undefined;
     }
@@ -571,7 +576,7 @@ describe('a CacheController', () => {
     expect(queue.isClosed()).toBe(true);
   });
 
-  test('runs once, and ends with its signal in any state, without a timer or listener left', async () => {
+  test('runs once, and ends with its signal in any state', async () => {
     const { controller, run, clock, abort } = setUp();
     const running = run();
     await expect(run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });

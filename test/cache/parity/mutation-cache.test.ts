@@ -86,7 +86,8 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(there ? pod('3') : undefined);
   });
 
-  test('drops a write that is older than the deletion of its object (TestMutationCacheUpdateConcurrentDelete)', () => {
+  // TestMutationCacheUpdateConcurrentDelete
+  test('drops a write that is older than the deletion of its object', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.add(pod('1'));
     store.update(pod('2'));
@@ -102,7 +103,8 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(pod('4', 'uid-2'));
   });
 
-  test('gives the recreated object, not the late write (TestMutationCacheUpdateConcurrentRecreate)', () => {
+  // TestMutationCacheUpdateConcurrentRecreate
+  test('gives the recreated object, not the late write', () => {
     const { store, cache } = setUp({ includeAdds: true });
     const again = pod('3', 'uid-2');
     store.add(again);
@@ -129,7 +131,8 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(bare('20'));
   });
 
-  test('drops a write whose object was deleted (TestMutationCacheOnDeleteClearsStaleMutation)', () => {
+  // TestMutationCacheOnDeleteClearsStaleMutation
+  test('drops a write whose object was deleted', () => {
     const { cache } = setUp({ includeAdds: true });
     cache.mutation(pod('2'));
     expect(cache.byIndex('byNode', 'n1')).toEqual([pod('2')]);
@@ -139,7 +142,7 @@ describe('a mutation cache', () => {
   });
 
   // client-go's GetByKey drops such a write at its first read, because it compares it with itself.
-  test('gives a write that the store does not have yet only with includeAdds, and repeatedly', () => {
+  test('gives a write that the store does not have yet only with includeAdds', () => {
     const without = setUp().cache;
     without.mutation(pod('2'));
     expect([without.getByKey('pod'), without.byIndex('byNode', 'n1')]).toEqual([undefined, []]);
@@ -174,7 +177,7 @@ describe('a mutation cache', () => {
     expect(versions()).toEqual(['1', '1', '1']);
   });
 
-  test('gives an object that is written and stored under one value once, and nothing for a deletion', () => {
+  test('gives an object that is written and stored under one value once', () => {
     const { store, cache } = setUp({ includeAdds: true });
     store.addIndexers({ byUid: 'metadata.uid' });
     store.add(pod('1'));
@@ -185,7 +188,7 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byUid', 'uid-3')).toEqual([]);
   });
 
-  test('finds writes by an index function, also with an indexer that lists a key without an object', () => {
+  test('finds writes by an index function, also beside a key without an object', () => {
     const indexer: MutationCacheOptions<Pod, string>['indexer'] = {
       indexKeys: () => ['expired'],
       getByKey: () => undefined,
@@ -212,7 +215,7 @@ describe('a mutation cache', () => {
     expect(reported).toEqual(['index function "broken"']);
   });
 
-  test('treats an object without a version as older than any, and refuses a version that is not a number', () => {
+  test('treats an object without a version as older than any other', () => {
     const { store, cache } = setUp();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     store.add({ metadata: { name: 'pod' } });

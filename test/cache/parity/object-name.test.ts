@@ -22,7 +22,8 @@ const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 describe('names and keys', () => {
   const pod: KubeObject = { metadata: { namespace: 'default', name: 'web' } };
 
-  test('are the same from an object and from its tombstone (TestDeletionHandlingObjectToName)', () => {
+  // TestDeletionHandlingObjectToName
+  test('are the same from an object and from its tombstone', () => {
     const expected = objectToName(pod);
     expect(expected).toEqual(new ObjectName('default', 'web'));
     expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown('default/web', pod))).toEqual(
@@ -35,7 +36,8 @@ describe('names and keys', () => {
     expect(() => objectToName({})).toThrow(invalid);
   });
 
-  test('come from a tombstone without an object too (TestDeletedObjectGetObjectName, TestDeletedObjectGetKey)', () => {
+  // TestDeletedObjectGetObjectName, TestDeletedObjectGetKey
+  test('come from a tombstone without an object too', () => {
     const gone = new DeletedFinalStateUnknown<KubeObject>('default/web', undefined);
     expect(deletionHandlingObjectToName(gone)).toEqual(new ObjectName('default', 'web'));
     expect(deletionHandlingMetaNamespaceKeyFunc(gone)).toBe('default/web');

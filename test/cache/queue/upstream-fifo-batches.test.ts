@@ -68,7 +68,8 @@ describe('RealFIFO in batches', () => {
   });
 
   // client-go's tests set the batch size to 2; here it is fixed.
-  test('ends a batch at 1000, initial or not (TestRealFIFO_PopMultipleDeltaInBatch, batch size)', async () => {
+  // TestRealFIFO_PopMultipleDeltaInBatch, batch size
+  test('ends a batch at 1000, initial or not', async () => {
     const many = Array.from({ length: 1001 }, (_, i) => item(`n${i}`, i));
     const queue = real(...many);
     queue.replace(many, '1');
@@ -106,7 +107,8 @@ describe('RealFIFO in batches', () => {
 });
 
 describe('RealFIFO with atomic events', () => {
-  test('has one delta for a list, in its place (TestRealFIFO_ReplaceAtomic, _ReplaceAtomicPop)', () => {
+  // TestRealFIFO_ReplaceAtomic, TestRealFIFO_ReplaceAtomicPop
+  test('has one delta for a list, in its place', () => {
     const queue = atomic();
     queue.add(foo(2));
     queue.replace([foo(2)], '10');

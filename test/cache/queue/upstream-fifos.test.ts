@@ -212,7 +212,8 @@ describe.each(both)('%s', (name, make) => {
     expect(queue.hasSynced()).toBe(synced);
   });
 
-  test('has synced only after the deletions of its first list, all of them initial (*_HasSyncedCorrectOnDeletion)', () => {
+  // *_HasSyncedCorrectOnDeletion
+  test('has synced only after the deletions of its first list', () => {
     const queue = make(foo(5), bar(6), baz(7));
     queue.replace([foo(5)], '0');
     const gone = ['Deleted bar@6 (tombstone) initial', 'Deleted baz@7 (tombstone) initial'];
@@ -406,7 +407,8 @@ describe('a list gives deletions of the objects that it lacks', () => {
     ]);
   });
 
-  test('DeltaFIFO: with emitDeltaTypeReplaced (TestDeltaFIFO_ReplaceMakesDeletionsReplaced, _ReplaceDeltaType)', () => {
+  // TestDeltaFIFO_ReplaceMakesDeletionsReplaced, TestDeltaFIFO_ReplaceDeltaType
+  test('DeltaFIFO: with emitDeltaTypeReplaced', () => {
     const queue = replacing(foo(5), bar(6), baz(7));
     queue.delete(baz(10));
     queue.replace([foo(6)], '0');

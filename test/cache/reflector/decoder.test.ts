@@ -104,7 +104,7 @@ test.each<[string, Reply[], string[]]>([
   },
 );
 
-test('forgets the initial objects of a watch list that a later event replaces or deletes', async () => {
+test('forgets initial objects of a watch list that a later event replaces', async () => {
   const { decoder, forgotten } = counting();
   const frames = [
     'ADDED a 1',

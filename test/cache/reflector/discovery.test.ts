@@ -30,7 +30,7 @@ describe('resourceOf', () => {
     expect(new ListWatch(server, widgets).describe()).toBe('e.x/v1 Widget');
   });
 
-  test('uses the preferred version of the server, and v1 for the core group, by default', async () => {
+  test('uses the preferred version by default, and v1 for the core group', async () => {
     const server = new Replies(
       json({ kind: 'APIGroup', preferredVersion: { version: 'v2' } }),
       resources('widgets'),
@@ -42,7 +42,7 @@ describe('resourceOf', () => {
     expect(core.requests.map(({ path }) => path)).toEqual(['/api/v1']);
   });
 
-  test('rejects with a 404 for a resource that is not served, and with other errors of the server', async () => {
+  test('rejects with a 404 for an unserved resource, and with other errors', async () => {
     const name = { group: 'e.x', version: 'v1', plural: 'widgets' };
     await expect(resourceOf(new Replies(resources('other')), name)).rejects.toMatchObject({
       status: 404,
@@ -102,7 +102,7 @@ describe('whether a resource is gone', () => {
       })),
     });
 
-  test('is true for a Status NotFound of the collection, not for one of a namespace or an object', async () => {
+  test('is true for a Status NotFound of the collection only', async () => {
     expect(await ask(refusal(404, 'NotFound', {}), groups(['apps', 'v1']))).toEqual([
       true,
       ['/apis'],
@@ -116,7 +116,7 @@ describe('whether a resource is gone', () => {
     expect(await ask(new Error('anything else'))).toEqual([false, []]);
   });
 
-  test('is true by discovery after a plain page: kube-apiserver sends no Status for a deleted CustomResourceDefinition', async () => {
+  test('is true by discovery after a plain page, as kube-apiserver sends it', async () => {
     const both = ['/apis', '/apis/e.x/v1'];
     expect(await ask(bare, groups(['apps', 'v1']))).toEqual([true, ['/apis']]);
     expect(await ask(bare, groups(['e.x', 'v1']), resources('others'))).toEqual([true, both]);
@@ -127,7 +127,7 @@ describe('whether a resource is gone', () => {
 
   // The last step of a migration, which stops serving v1, was notified as the deletion of every
   // object.
-  test('is false after the end of one version while another version has the resource, or may have it', async () => {
+  test('is false while another version has the resource, or may have it', async () => {
     const all = ['/apis', '/apis/e.x/v1', '/apis/e.x/v2'];
     for (const refused of [bare, refusal(404, 'NotFound', {})]) {
       expect(await ask(refused, groups(['e.x', 'v2']), resources('widgets'))).toEqual([
@@ -159,7 +159,7 @@ describe('whether a resource is gone', () => {
     expect(await served(page404)).toBe(true);
   });
 
-  test('is false for the answers of a proxy: pages for everything, failures, and other documents', async () => {
+  test('is false for the answers of a proxy', async () => {
     expect((await ask(bare, page404))[0]).toBe(false);
     expect((await ask(bare, () => answer(200, '<html>')))[0]).toBe(false);
     expect((await ask(bare, json({})))[0]).toBe(false);

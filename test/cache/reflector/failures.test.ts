@@ -189,7 +189,7 @@ describe('every failure reaches the handler, with its class and the next step', 
     },
   );
 
-  test('after a lost connection a relist uses the last version, if a watch from it is refused', async () => {
+  test('a relist after a lost connection uses the last version', async () => {
     const lost: Reply = () => stream([bookmark('6')], 'reset');
     const server = new Replies(lists, lost, sends(error(410, 'Expired')), lists, holds);
     const { clock, stop } = await listing(server);
@@ -217,7 +217,7 @@ describe('every failure reaches the handler, with its class and the next step', 
     await stop();
   });
 
-  test('throttling causes no list: a watch that is throttled for an hour has one list', async () => {
+  test('throttling causes no list, even for an hour', async () => {
     const server = new Replies(lists, refuses(429, 'TooManyRequests'));
     const { clock, told, stop } = await listing(server);
     await clock.run(3600_000);
@@ -311,7 +311,7 @@ describe('the default handler', () => {
     expect(server.requests.length).toBe(9);
   });
 
-  test('reports failures that lead to a relist, and a refused connection only if it stays refused', async () => {
+  test('reports failures that lead to a relist, and lasting refusals of a connection', async () => {
     expect(
       await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000),
     ).toMatchObject([{ status: 403 }]);
@@ -332,7 +332,7 @@ describe('the default handler', () => {
 
   // A proxy without a server resets connections instead of refusing them: 110 requests failed in
   // 100 s without a report, and the state was "watching" throughout.
-  test('reports a connection that is reset at every repeat, and is not watching meanwhile', async () => {
+  test('reports a connection that is reset at every repeat', async () => {
     expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
     expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
     reported.length = 0;
@@ -438,7 +438,7 @@ describe('status', () => {
   });
 });
 
-test('an event without a version does not change the last one, from which the next watch starts', async () => {
+test('an event without a version does not change the last version', async () => {
   const frames = [event('ADDED', configMapAt('b', '6')), event('MODIFIED', configMapAt('b', ''))];
   const server = new Replies(lists, () => stream(frames, 'close'), holds);
   const { names, stop } = await listing(server);
@@ -457,7 +457,7 @@ test('a repeated event, or one with an older version, is applied as it comes', a
   await stop();
 });
 
-test('the newest version is requested until a list succeeds; later lists are no older than the last version', async () => {
+test('the newest version is requested only until a list succeeds', async () => {
   const gone = sends(error(410, 'Expired'));
   const newer: Reply = () => answer(200, listBody('30', []));
   const server = new Replies(

@@ -68,7 +68,7 @@ const discovery =
     );
 
 describe('a resource that is gone', () => {
-  test('empties the store once, is listed with back-off, and is watched again once it is served', async () => {
+  test('empties the store once, and is watched again once it is served', async () => {
     const server = new CustomReplies(
       lists('5', 'a', 'b'),
       lost,
@@ -93,7 +93,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('gives the handlers of an informer one tombstone for each object, and additions of those that come back', async () => {
+  test('gives handlers one tombstone for each object, and later additions', async () => {
     const clock = new FakeClock();
     const server = new CustomReplies(
       lists('5', 'a', 'b'),
@@ -137,7 +137,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('is gone after a plain page and discovery without it, as kube-apiserver answers', async () => {
+  test('is gone after a plain page and discovery without it', async () => {
     const server = new CustomReplies(lists('5', 'a'), lost, page, page, lists('9', 'a'), holds);
     const { clock, names, stop } = await reflect(server, { watchList: false });
     await clock.run(800);
@@ -222,7 +222,7 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
-  test('is reported once by the default handler, unlike other failures in the meantime', async () => {
+  test('is reported once by the default handler', async () => {
     const denied: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
     const server = new CustomReplies(lists('5', 'a'), lost, gone, gone, denied, gone);
     const { clock, stop } = await reflect(server, {

@@ -88,7 +88,7 @@ describe('a reflector', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('asks for bookmarks, identity encoding, and a random time from 300 to 600 seconds', async () => {
+  test('asks for bookmarks, identity encoding, and a random time of 300 to 600 s', async () => {
     const randoms = [0, 0.5, 0.999];
     const { clock, server, stop, start } = setUp({ random: () => randoms.shift() ?? 0 });
     const running = start();
@@ -109,7 +109,7 @@ describe('a reflector', () => {
     await running;
   });
 
-  test('closes a watch that the server does not end, and opens it again from its last version', async () => {
+  test('closes a watch that the server does not end, and opens it again', async () => {
     const { clock, server, store, stop, start } = setUp();
     const running = start();
     await clock.settle();
@@ -209,7 +209,7 @@ describe('a reflector', () => {
     }
   });
 
-  test('waits for a store that is behind without losing the watch, and stops at once meanwhile', async () => {
+  test('waits for a store that is behind without losing the watch', async () => {
     // A reflector that waits for queued deltas waits for a consumer, which may never end.
     const { clock, server, store, stop, start } = setUp();
     let caughtUp = (): void => undefined;
@@ -437,7 +437,7 @@ describe('a ListWatch', () => {
     );
   });
 
-  test('refuses a namespace for a cluster-scoped resource, and an invalid transport or resource', () => {
+  test('refuses a namespace for a cluster-scoped resource, and invalid arguments', () => {
     const server = new LiveServer();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const nodes = { ...ConfigMaps, namespaced: false };

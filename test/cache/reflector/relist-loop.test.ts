@@ -105,7 +105,7 @@ describe('a change that the cache could not store', () => {
     await stop();
   });
 
-  test('does not end the informer, however often it happens, and relists no faster than the back-off', async () => {
+  test('does not end the informer, and relists no faster than the back-off', async () => {
     const { clock, server, informer, stop } = await follow();
     const spy = vi.spyOn(Indexer.prototype, 'replace').mockImplementation(() => {
       throw new CapstanError('OUT_OF_MEMORY', 'no room');

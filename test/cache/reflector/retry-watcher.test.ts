@@ -91,7 +91,7 @@ describe('an event is new', () => {
   });
 });
 
-test('an object of another kind is reported and skipped, and a failure without a handler is not reported', async () => {
+test('an object of another kind is reported and skipped', async () => {
   const refused = (): never => {
     throw new TransportError('refused', 'refused');
   };
@@ -103,7 +103,7 @@ test('an object of another kind is reported and skipped, and a failure without a
   await stop();
 });
 
-test('a lost connection is passed to the watchErrorHandler, with the wait until the next watch', async () => {
+test('a lost connection is passed to the watchErrorHandler, with the next wait', async () => {
   const told: [unknown, WatchFailure][] = [];
   const body = new Stream();
   const first: Reply = ({ signal }) => ({

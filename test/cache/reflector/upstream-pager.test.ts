@@ -87,7 +87,7 @@ describe('TestListPager_List', () => {
     await expect(fetchPages(pages(21, 10, 1).fetch, '', 10)).rejects.toBe(expired);
   });
 
-  test('two pages with resourceVersion: the second asks for none, as the token holds it', async () => {
+  test('two pages with resourceVersion: the second request has none', async () => {
     const { queries, fetch } = pages(11, 10);
     await fetchPages(fetch, '10', 10);
     expect(queries.map(({ resourceVersion }) => resourceVersion)).toEqual(['10', '']);
@@ -142,14 +142,14 @@ describe('TestListPager_EachListItem', () => {
     expect(given).toEqual([0, 1, 2, 3]);
   });
 
-  test('two pages with resourceVersion: the second asks for none, as the token holds it', async () => {
+  test('two pages with resourceVersion: the second request has none', async () => {
     const { queries, fetch } = pages(11, 10);
     const abort = new AbortController();
     for await (const _ of eachPage(fetch, '10', 10, 10, { abort, signal: undefined }));
     expect(queries.map(({ resourceVersion }) => resourceVersion)).toEqual(['10', '']);
   });
 
-  test('left before its end: the pending request is aborted, and the listener on the signal is removed', async () => {
+  test('left before its end: the request is aborted, and the listener removed', async () => {
     const { signal } = new AbortController();
     const abort = new AbortController();
     const { fetch } = pages(21, 10);
@@ -163,7 +163,7 @@ describe('TestListPager_EachListItem', () => {
     expect([abort.signal.aborted, getEventListeners(signal, 'abort')]).toEqual([true, []]);
   });
 
-  test('cancel while processing: the page is given completely, then it ends with an error', async () => {
+  test('cancel while processing: the whole page is given, then an error', async () => {
     const stop = new AbortController();
     const given: number[] = [];
     const process = (item: number): void => {

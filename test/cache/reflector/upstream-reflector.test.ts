@@ -52,14 +52,15 @@ const expired = event('ERROR', status(410, 'Expired'));
 const off = { watchList: false };
 
 describe('the end of a reflector', () => {
-  test('TestReflectorWatchStoppedBefore: no list and no watch when it is stopped already', async () => {
+  test('TestReflectorWatchStoppedBefore: no request when it is stopped already', async () => {
     const server = new Replies(lists('1'));
     const reflector = new Reflector(new ListWatch(server, ConfigMaps), new Indexer<ConfigMap>());
     await reflector.run({ signal: AbortSignal.abort() });
     expect(server.requests).toEqual([]);
   });
 
-  test('TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch: a watch that opens during the stop is closed, and not read', async () => {
+  // TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch
+  test('a watch that opens during the stop is closed, and not read', async () => {
     const stop = new AbortController();
     let aborted = 0;
     const server = new Replies(lists('1'), ({ signal }) => {
@@ -76,7 +77,8 @@ describe('the end of a reflector', () => {
     expect([aborted, store.listKeys(), server.requests.length]).toEqual([1, [], 2]);
   });
 
-  test('TestRunUntil, TestReflectorHandleWatchStoppedAfter: the watch is closed once, in the middle of its events', async () => {
+  // TestRunUntil, TestReflectorHandleWatchStoppedAfter
+  test('the watch is closed once, in the middle of its events', async () => {
     let aborted = 0;
     const server = new Replies(lists('1'), ({ signal }) => {
       signal?.addEventListener('abort', () => aborted++);
@@ -90,7 +92,7 @@ describe('the end of a reflector', () => {
 });
 
 describe('a watch that ends', () => {
-  test('TestCloseWatchChannelOnError: a stream with an ERROR event is closed, and the reflector relists', async () => {
+  test('TestCloseWatchChannelOnError: an ERROR event closes the stream', async () => {
     let aborted = 0;
     const fails: Reply = ({ signal }) => {
       signal?.addEventListener('abort', () => aborted++);
@@ -104,7 +106,7 @@ describe('a watch that ends', () => {
     await stop();
   });
 
-  test('a stream that ends after an event, or after a second, is opened again at once', async () => {
+  test('a stream that ends after an event or a second is opened again at once', async () => {
     const clock = new FakeClock();
     const slow: Reply = () => {
       clock.step(1000);
@@ -136,7 +138,7 @@ describe('a watch that ends', () => {
   );
 });
 
-test('TestReflectorWatchHandler: an object of another kind is skipped, the store gets the rest, and the last version counts even if it is older', async () => {
+test('TestReflectorWatchHandler: an object of another kind is skipped', async () => {
   const previous = setErrorHandler(() => undefined);
   const service = event('ADDED', {
     apiVersion: 'v1',
@@ -174,7 +176,7 @@ describe('TestReflectorListAndWatch', () => {
     await stop();
   });
 
-  test('with errors of lists and watches in between, the store becomes equal to the server', async () => {
+  test('with errors of lists and watches the store becomes equal to the server', async () => {
     const server = new Replies(
       lists('1'),
       sends(add('foo', '2'), add('bar', '3'), expired),
@@ -229,7 +231,7 @@ describe('the back-off', () => {
     },
   );
 
-  test('TestNewReflectorWithCustomBackoff: 10, 20, 40, 80 and then 100 ms without jitter', async () => {
+  test('TestNewReflectorWithCustomBackoff: 10, 20, 40, 80, then 100 ms', async () => {
     const backoff = { duration: 10, factor: 2, cap: 100, jitter: 0 };
     const { clock, failures, stop } = await reflect(new Replies(lists('1'), refused), {
       ...off,
@@ -240,7 +242,8 @@ describe('the back-off', () => {
     await stop();
   });
 
-  test('TestBackoffOnTooManyRequests, TestNoRelistOnTooManyRequests: four times 429 are one list and five watches', async () => {
+  // TestBackoffOnTooManyRequests, TestNoRelistOnTooManyRequests
+  test('four times 429 are one list and five watches', async () => {
     for (const reply of [
       refuses(429, 'TooManyRequests'),
       sends(event('ERROR', status(429, 'TooManyRequests'))),
@@ -255,7 +258,8 @@ describe('the back-off', () => {
   });
 });
 
-test('TestReflectorResync, TestReflectorResyncChan: the store is resynced each period while watching', async () => {
+// TestReflectorResync, TestReflectorResyncChan
+test('the store is resynced each period while watching', async () => {
   const store = new Indexer<ConfigMap>();
   let resyncs = 0;
   store.resync = () => {
@@ -289,7 +293,7 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is resynced each p
   await stop();
 });
 
-test('TestReflectorResourceVersionUpdate: additions, changes, bookmarks and deletions set the version', async () => {
+test('TestReflectorResourceVersionUpdate: every event sets the version', async () => {
   const server = new LiveServer();
   const { clock, reflector, stop } = await reflect(server, { watchList: true });
   const after = async (frame: string): Promise<string> => {
@@ -324,7 +328,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorNotPaginatingNotConsistentReads: a list from a version has no pages, which would bypass the watch cache', async () => {
+  test('TestReflectorNotPaginatingNotConsistentReads: no pages from a version', async () => {
     const server = new Replies(lists('10'), sends(expired), lists('11'), holds);
     const { clock, stop } = await reflect(server, off);
     await clock.run(800);
@@ -332,7 +336,8 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled: it has pages if the first list came in pages', async () => {
+  // TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled
+  test('a list from a version has pages if the first list came in pages', async () => {
     const server = new Replies(
       page('10', 'next', 'a'),
       page('10', '', 'b'),
@@ -346,7 +351,7 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('a paged list of the newest version does not mean that there is no watch cache: the next list has no pages', async () => {
+  test('after a paged list of the newest version the next list has no pages', async () => {
     const server = new Replies(
       lists('10'),
       sends(expired),
@@ -369,7 +374,8 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorResyncWithResourceVersion: a relist is never older than the last version', async () => {
+  // TestReflectorResyncWithResourceVersion
+  test('a relist is never older than the last version', async () => {
     const server = new Replies(
       lists('10'),
       sends(add('a', '12'), expired),
@@ -382,7 +388,8 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorExpiredExactResourceVersion: after an expired version, a list without a version', async () => {
+  // TestReflectorExpiredExactResourceVersion
+  test('a list without a version follows an expired version', async () => {
     const server = new Replies(
       lists('10'),
       sends(expired),
@@ -403,7 +410,8 @@ describe('pages and versions of lists', () => {
     await stop();
   });
 
-  test('TestReflectorFullListIfExpired: after an expired continue token, a full list at the first version; if that is expired too, without a version', async () => {
+  // TestReflectorFullListIfExpired
+  test('a full list at the first version follows an expired continue token', async () => {
     const server = new Replies(
       page('10', 'next', 'a'),
       lists('10', 'b'),
@@ -463,7 +471,7 @@ describe('pages and versions of lists', () => {
   );
 });
 
-test('TestWatchTimeout: from the minimum to twice as long, and never less than five minutes', async () => {
+test('TestWatchTimeout: from the minimum, at least five minutes, to twice as long', async () => {
   const seconds = async (
     minWatchTimeout: number | undefined,
     random: number,
@@ -479,7 +487,8 @@ test('TestWatchTimeout: from the minimum to twice as long, and never less than f
   expect(await seconds(600_000, 0.5)).toBe('900');
 });
 
-test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable and was deleted is removed by the next list', async () => {
+// TestReflectorReplacesStoreOnUnsafeDelete
+test('an object that became unreadable and was deleted is removed by the next list', async () => {
   const unreadable = status(500, 'StoreReadError', {
     message: 'data from the storage is not transformable',
   });

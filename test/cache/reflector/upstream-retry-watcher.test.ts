@@ -160,7 +160,7 @@ describe('TestRetryWatcher', () => {
     expect([versions, error?.reason, requests]).toEqual([[], reason, 1]);
   });
 
-  test('TestRetryWatcherToFinishWithUnreadEvents: ends although there are unread events', async () => {
+  test('TestRetryWatcherToFinishWithUnreadEvents: ends with unread events', async () => {
     const clock = new FakeClock();
     const server = new Replies(from(2, 3, 4));
     const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), '1', { clock });
@@ -176,7 +176,7 @@ describe('TestRetryWatcher', () => {
 });
 
 describe('a RetryWatcher beyond the tests of client-go', () => {
-  test('opens the watch no sooner than a second after the last time, and after retryAfterSeconds', async () => {
+  test('opens the watch again after a second at least, and after retryAfterSeconds', async () => {
     const clock = new FakeClock();
     const times: number[] = [];
     const next: Reply[] = [

@@ -133,7 +133,7 @@ describe('TestWatchList', () => {
     await reflecting.stop();
   });
 
-  test('prove that the reflector is synced after receiving a bookmark event, and goes on on the same stream', async () => {
+  test('is synced after the bookmark event, and goes on on the same stream', async () => {
     const server = new Replies(holding(add('a', '1'), bookmark('5', 'true'), add('b', '6')));
     const { names, reflector, stop } = await reflect(server);
     expect([names(), reflector.lastSyncResourceVersion()]).toEqual([['a', 'b'], '6']);
@@ -210,7 +210,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('after a connection that is reset at every repeat the stream is opened again at once, without a list', async () => {
+  test('a stream that is reset at every repeat is opened again, without a list', async () => {
     const reset: Reply = () => {
       throw new TransportError('reset', 'reset');
     };
@@ -233,7 +233,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('expiring an established watch results in a new stream from the last version, then without one', async () => {
+  test('expiring an established watch results in a new stream', async () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const first = ending(add('a', '1'), add('b', '2'), bookmark('5', 'true'), gone);
     const server = new Replies(
@@ -249,7 +249,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('prove that the reflector is checking the value of the initialEventsEnd annotation', async () => {
+  test('checks the value of the initialEventsEnd annotation', async () => {
     const { names, told, stop } = await reflect(
       new Replies(holding(add('a', '1'), bookmark('5', 'false'))),
     );
@@ -257,7 +257,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('TestInitialEventsEndBookmarkTicker: warns each ten seconds without an event while the end is missing', async () => {
+  test('TestInitialEventsEndBookmarkTicker: warns each ten seconds without an event', async () => {
     const server = new LiveServer();
     server.intercept = (request, n) =>
       n === 1 ? stream([add('a', '1')], 'hold', request.signal) : undefined;
@@ -273,7 +273,7 @@ describe('TestWatchList', () => {
     await stop();
   });
 
-  test('TestInitialEventsEndBookmarkTicker: warns of nothing after the end, and not for lists', async () => {
+  test('TestInitialEventsEndBookmarkTicker: warns of nothing after the end', async () => {
     for (const watchList of [true, false]) {
       const reply = watchList ? holding(bookmark('5', 'true')) : listing('5');
       const { clock, stop } = await reflect(new Replies(reply, holding()), { watchList });
@@ -396,7 +396,7 @@ describe('a server that never ends its initial events', () => {
     await stop();
   });
 
-  test('and sends many slow objects yields to the event loop, and is not read after the end', async () => {
+  test('and sends many slow objects yields to the event loop', async () => {
     const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
     const clock = new FakeClock();
     const stop = new AbortController();

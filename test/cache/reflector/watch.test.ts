@@ -65,7 +65,7 @@ describe('a watch without a cache', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('ends with a typed error: an ERROR event, a refusal, a lost connection, invalid bytes', async () => {
+  test('ends with a typed error after an ERROR event or any other failure', async () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const cases = [
       [() => stream([a, gone], 'hold'), ['ADDED a 6'], { code: 'STATUS', status: 410 }],
@@ -112,7 +112,7 @@ describe('a watch without a cache', () => {
 
   // return() and throw() of a generator wait for a pending next(): a program that raced the two
   // hung until the next event.
-  test('ends a pending next() when it is left, and closes the connection: also listItems and a RetryWatcher', async () => {
+  test('ends a pending next() when it is left, as listItems and a RetryWatcher', async () => {
     for (const open of [
       (server: LiveServer) => watch(server, ConfigMaps),
       (server: LiveServer) => listItems(server, ConfigMaps),

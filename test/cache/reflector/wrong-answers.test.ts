@@ -112,7 +112,7 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
 
   // A CustomResourceDefinition may set any list kind, which is the only difference from another
   // list.
-  test('of custom objects may have another kind, which is fixed by the kind of its items', async () => {
+  test('of custom objects may have another kind, once its items have their kind', async () => {
     const resource = { ...ConfigMaps, group: 'example.com' };
     const item = { ...configMapAt('a', '5'), apiVersion: 'example.com/v1' };
     const named = (kind: string, ...items: object[]) =>

@@ -40,7 +40,7 @@ const failure = (kind: string) =>
   expect.objectContaining({ name: 'TransportError', code: 'TRANSPORT', kind });
 
 describe('fetchTransport', () => {
-  test('sends method, path, query, headers and body, and gives status, headers and bytes', async () => {
+  test('sends a request, and gives status, headers and bytes', async () => {
     const url = await serve(async (request, response) => {
       const { method, url: path, headers } = request;
       response.writeHead(201, { 'x-answer': 'yes' });
@@ -95,7 +95,7 @@ describe('fetchTransport', () => {
     );
   });
 
-  test('reports a connection that ends before the answer, and one that ends during it', async () => {
+  test('reports a connection that ends before or during the answer', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/before') {
         request.socket.destroy();
@@ -138,7 +138,7 @@ describe('fetchTransport', () => {
    * A wrapper of `fetch` did not pass on the signal: a caller that aborted a request still waited
    * for the server, and a reader of a watch waited for ever.
    */
-  test('ends with the signal over a fetch that ignores it, and cancels the late answer', async () => {
+  test('ends with the signal over a fetch that ignores it', async () => {
     const cancelled: string[] = [];
     let answer = (_response: Response): void => undefined;
     const bodyOf = (name: string) =>

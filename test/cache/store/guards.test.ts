@@ -39,7 +39,7 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  test('is called once for each object of the server, and not for tombstones, resyncs or late handlers', async () => {
+  test('is called once for each object, and not for tombstones and resyncs', async () => {
     const seen: string[] = [];
     const { clock, server, informer } = setUp({
       resyncPeriod: 10_000,
@@ -71,7 +71,7 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  test('that throws or returns nothing is reported, and the object is stored as the transform left it', async () => {
+  test('that throws or returns nothing is reported, and the object is stored', async () => {
     const { clock, server, informer } = setUp({
       transform(object) {
         if (object.metadata.name === 'throws') throw new Error('no');
@@ -98,7 +98,7 @@ describe('a transform', () => {
 
   // The store refused the object without a name, and the whole list with it: the cache never
   // synced, relisted for ever, and its state was stopped.
-  test('that removes the name before it fails, or returns an invalid one, has no other effect', async () => {
+  test('that removes the name before it fails has no other effect', async () => {
     const broken: Record<string, (object: ConfigMap) => unknown> = {
       throws: (object) => {
         object.metadata = { labels: { half: 'done' } } as never;
@@ -234,7 +234,7 @@ describe('objects of a cache', () => {
     expect(object).toEqual(expect.objectContaining({ data: { v: '1' } }));
   });
 
-  test('are checked for mutations and not frozen if the environment or an option says so', async () => {
+  test('are checked for mutations and not frozen by option or environment', async () => {
     for (const on of ['1', 'true', 'T']) {
       process.env.KUBE_CACHE_MUTATION_DETECTOR = on;
       expect(Object.isFrozen(await stored({}))).toBe(false);

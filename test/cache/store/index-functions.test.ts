@@ -83,7 +83,7 @@ describe.each([
     expect([found('web'), notIndexed()]).toEqual([['a'], 0]);
   });
 
-  test('is called again by a list, and by a change of the object; a deletion ends the retries', async () => {
+  test('is called again by a list and by a change of the object', async () => {
     const { clock, server, failing, found, notIndexed } = await running(options);
     for (const name of ['a', 'b', 'c']) failing.add(name);
     for (const name of ['a', 'b', 'c']) server.put(name, { labels: { site: 'web' } });

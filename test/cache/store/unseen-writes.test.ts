@@ -253,7 +253,7 @@ describe('an answer that comes after the list', () => {
     },
   );
 
-  test('gives none if it is the first write, or after too many deletions, which are not recorded then', () => {
+  test('gives none if it is the first write, or after too many deletions', () => {
     const { unseen, told, list } = cacheWith();
     list('9');
     unseen.wrote(object('a', '7'));

@@ -65,7 +65,8 @@ describe('stores', () => {
   });
   test('hold it also as an expiring store without expiry', () => checkStore(newTTLStore(idOf, 0)));
 
-  test('with a transformer hold its results, under the original keys (TestCacheWithTransformer)', () => {
+  // TestCacheWithTransformer
+  test('with a transformer hold its results, under the original keys', () => {
     const seen: Item[] = [];
     const transformer = (one: Item): Item => {
       seen.push(one);
@@ -127,7 +128,8 @@ describe('stores', () => {
     expect(ids('h')).toEqual(['g']);
   });
 
-  test('leave out only the failed changes of a transaction (TestCacheTransactionShouldIndexErrors)', () => {
+  // TestCacheTransactionShouldIndexErrors
+  test('leave out only the failed changes of a transaction', () => {
     const keyFunc = (object: Item | DeletedFinalStateUnknown<Item>): string => {
       if (idOf(object).startsWith('fail')) throw new Error(`no key for ${idOf(object)}`);
       return idOf(object);
@@ -207,7 +209,8 @@ describe('a ThreadSafeStore', () => {
   });
 
   // Kubernetes 84959: empty sets were kept, so memory grew with every value ever seen.
-  test('removes an index value with its last object (TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex)', () => {
+  // TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex
+  test('removes an index value with its last object', () => {
     const store = new ThreadSafeStore<Text, 'byText'>({ byText: 'text' });
     store.add('key', text('value'));
     expect(store.listIndexFuncValues('byText')).toEqual(['value']);
@@ -215,7 +218,8 @@ describe('a ThreadSafeStore', () => {
     expect(store.listIndexFuncValues('byText')).toEqual([]);
   });
 
-  test('keeps an index value that has another object (TestThreadSafeStoreAddKeepsNonEmptySetPostDeleteFromIndex)', () => {
+  // TestThreadSafeStoreAddKeepsNonEmptySetPostDeleteFromIndex
+  test('keeps an index value that has another object', () => {
     const store = new ThreadSafeStore<Text, 'all'>({ all: () => ['all'] });
     store.add('retain', text('retain'));
     store.add('delete', text('delete'));
@@ -224,7 +228,8 @@ describe('a ThreadSafeStore', () => {
     expect(store.byIndex('all', 'all')).toEqual([text('retain')]);
   });
 
-  test('moves objects between the values of an index (TestThreadSafeStoreIndexingFunctionsWithMultipleValues)', () => {
+  // TestThreadSafeStoreIndexingFunctionsWithMultipleValues
+  test('moves objects between the values of an index', () => {
     const store = new ThreadSafeStore<Text, 'parts'>({ parts: ({ text }) => text.split(',') });
     const expectKeys = (foo: string[], bar: string[], baz: string[] = []): void => {
       expect(['foo', 'bar', 'baz'].map((value) => store.indexKeys('parts', value))).toEqual([
@@ -392,7 +397,8 @@ describe('an expiring store', () => {
     expect(store.listKeys()).toEqual(['foo1']);
   });
 
-  test('expires objects older than ttl, not those of exactly that age, and nothing without a ttl (TestTTLPolicy)', () => {
+  // TestTTLPolicy
+  test('expires objects older than ttl, and nothing without a ttl', () => {
     const clock = new FakeClock(1_000_000);
     const aged = (ms: number) => ({ object: item('foo', 'bar'), timestamp: clock.now() - ms });
     const policy = new TTLPolicy<Item>(30_000, clock);
@@ -429,7 +435,8 @@ describe('an UndeltaStore', () => {
     return { pushed, store: new UndeltaStore<Item>((all) => pushed.push(all), idOf) };
   }
 
-  test('pushes everything once for each change (TestUpdateCallsPush, TestDeleteCallsPush, TestReplaceCallsPush)', () => {
+  // TestUpdateCallsPush, TestDeleteCallsPush, TestReplaceCallsPush
+  test('pushes everything once for each change', () => {
     const { pushed, store } = setUp();
     store.add(item('a', '2'));
     store.update(item('a', '1'));
