@@ -7,7 +7,7 @@ const seed = testSeed();
 console.log(`test/cache/bytes/random.test.ts: CAPSTAN_SEED=${seed}`);
 
 test.each(Object.entries(INDICES))(
-  'random work on a store of bytes indexed by %s ends as in a model of plain JSON, and what was handed out never changes',
+  'random work on a store of bytes indexed by %s ends as in a model of plain JSON',
   (name, indices) => {
     const random = new Random(seed);
     const seen = { short: 0, changes: 0, proofs: 0, names: 0 };

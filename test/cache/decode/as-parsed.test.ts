@@ -36,7 +36,8 @@ function readFrame(decoder: Decoder<KubeObject>, parts: readonly Uint8Array[]): 
   const reader = decoder.frames();
   try {
     for (const part of parts) {
-      reader.push(part.slice()); // a buffer of its own, which is gone afterwards, as the network's is
+      // a copy, as the memory of a chunk is reused
+      reader.push(part.slice());
       const frame = reader.next();
       if (frame === undefined) continue;
       if (!('object' in frame)) return { error: frame.type };

@@ -16,10 +16,12 @@ async function unseen(rig: Rig): Promise<void> {
 const classOf = (status: number): FaultCase['told'] =>
   status === 429 ? 'throttled' : status === 401 || status === 403 ? 'auth' : 'server';
 
+const how = (retryAfter: unknown): string => (retryAfter === undefined ? 'without' : 'with');
+
 /** A status for some watches: the watch is repeated with back-off from the last version. */
 const rewatched = (status: number, retryAfter?: number): FaultCase => ({
   told: classOf(status),
-  name: `${status} for a watch, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, costs no list`,
+  name: `${status} for a watch, ${how(retryAfter)} Retry-After, costs no list`,
   asked: 1,
   async play(rig) {
     rig.inject({
@@ -37,7 +39,7 @@ const rewatched = (status: number, retryAfter?: number): FaultCase => ({
 /** A status for watches from a version: leads to a relist. */
 const relisted = (status: number): FaultCase => ({
   told: classOf(status),
-  name: `${status} for a watch leads to a new list after a while, which tells of what was deleted meanwhile`,
+  name: `${status} for a watch leads to a later list, which gives missed deletions`,
   missed: true,
   async play(rig) {
     rig.inject({ verb: 'watch', do: 'status', status, times: 1 });
@@ -48,7 +50,7 @@ const relisted = (status: number): FaultCase => ({
 /** A status for lists and watch lists. */
 const refusedFirst = (status: number, retryAfter?: number): FaultCase => ({
   told: classOf(status),
-  name: `${status} for the first list, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, is tried again`,
+  name: `${status} for the first list, ${how(retryAfter)} Retry-After, is tried again`,
   early: true,
   async play(rig) {
     rig.inject({
@@ -100,7 +102,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'an expired history is answered as by a real server, and deleted objects have one tombstone each',
+    name: 'after an expired history each deleted object has one tombstone',
     missed: true,
     async play(rig) {
       const back = rig.inject({ verb: 'watch', do: 'refuse' });
@@ -193,7 +195,7 @@ export const answers: FaultCase[] = [
     },
   },
   {
-    name: 'a resource that is deleted in a gap of the watch parks the informer, which gives one deletion for each object, and later resumes',
+    name: 'a resource that is deleted in a gap of the watch parks the informer, and resumes',
     missed: true,
     async play(rig) {
       const back = rig.inject({ do: 'refuse' });

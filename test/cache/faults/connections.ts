@@ -96,7 +96,7 @@ export const connections: FaultCase[] = [
     }),
   ),
   {
-    name: 'a watch over a connection that the network forgot is opened again after 150 s of silence',
+    name: 'a watch over a dead connection is opened again after 150 s of silence',
     told: 'network',
     asked: 1,
     async play(rig) {
@@ -169,7 +169,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'a watch that the server ends after timeoutSeconds goes on without an error and without a list',
+    name: 'a watch that ends after timeoutSeconds is opened again without a list',
     told: 'none',
     asked: 1,
     async play(rig) {
@@ -180,7 +180,7 @@ export const connections: FaultCase[] = [
     },
   },
   {
-    name: 'watches that end at once without an event are repeated with back-off, and no event is missed',
+    name: 'watches that end at once without an event are repeated with back-off',
     told: 'network',
     missed: true,
     async play(rig) {

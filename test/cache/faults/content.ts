@@ -166,7 +166,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'a watch list that ends before its bookmark is opened again, and none of its objects is applied',
+    name: 'a watch list that ends before its bookmark is opened again, not applied',
     only: 'stream',
     early: true,
     async play(rig) {
@@ -185,7 +185,7 @@ export const content: FaultCase[] = [
     },
   },
   {
-    name: 'an object that stops matching the selector is deleted, and comes back when it matches again',
+    name: 'an object that stops matching the selector is deleted, and may come back',
     asked: 1,
     options: { listWatch: { labelSelector: 'on=yes' } },
     async play(rig) {

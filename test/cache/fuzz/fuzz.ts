@@ -55,9 +55,12 @@ export function fuzz(subject: Subject, options: { seed: number; inputs: number }
       if (isStream) checkStream(decoder, subject.cut, bytes, cuts, report);
       else checkPage(decoder, subject.cut, bytes, cuts, report);
     } catch (cause) {
-      const input = `${isStream ? 'stream' : 'list'} ${JSON.stringify(Buffer.from(bytes).toString('latin1'))}, cut at ${cuts}`;
+      const input =
+        `${isStream ? 'stream' : 'list'} ` +
+        `${JSON.stringify(Buffer.from(bytes).toString('latin1'))}, cut at ${cuts}`;
       throw new Error(
-        `${subject.name}, CAPSTAN_SEED=${options.seed}, input ${report.inputs}: ${String(cause)}\n${input}`,
+        `${subject.name}, CAPSTAN_SEED=${options.seed}, input ${report.inputs}: ` +
+          `${String(cause)}\n${input}`,
         { cause },
       );
     }

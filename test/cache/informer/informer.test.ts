@@ -549,7 +549,8 @@ describe('events', () => {
     const loop = (async () => {
       for await (const { type, object, old } of informer.events()) {
         seen.push(
-          `${type} ${object.metadata.name} ${object.data?.v}${old === undefined ? '' : ` was ${old.data?.v}`}`,
+          `${type} ${object.metadata.name} ` +
+            `${object.data?.v}${old === undefined ? '' : ` was ${old.data?.v}`}`,
         );
       }
     })();

@@ -29,7 +29,7 @@ describe('a filtering handler', () => {
   const yes = { data: { v: 'yes' } };
   const no = { data: { v: 'no' } };
 
-  test('gets objects that pass; passing begins with an addition, ends with a deletion', async () => {
+  test('gets passing objects: an addition when they begin to pass, then a deletion', async () => {
     const { clock, server, informer } = setUp();
     const told: string[] = [];
     informer.addEventHandler(passing(told));
@@ -307,7 +307,8 @@ describe('waiting', () => {
       error: {
         code: 'CACHE_SYNC_TIMEOUT',
         message:
-          'gave up waiting for websites, these have not synced: cache 2, informer of v1 ConfigMap, my handler (late)',
+          'gave up waiting for websites, these have not synced: cache 2, informer of v1 ' +
+          'ConfigMap, my handler (late)',
       },
     });
     await informer.stop();

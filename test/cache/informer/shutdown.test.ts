@@ -223,7 +223,8 @@ describe('a handler that ends what it is called by', () => {
     expect(reported[0]?.error).toMatchObject({
       code: 'TIMEOUT',
       message:
-        'the informer of v1 ConfigMap was stopped 10000 ms ago, and calls of these handlers have not ended: own. They go on: give them the signal, or raise "shutdownTimeout"',
+        'the informer of v1 ConfigMap was stopped 10000 ms ago, and calls of these handlers ' +
+        'have not ended: own. They go on: give them the signal, or raise "shutdownTimeout"',
     });
     expect(clock.timers()).toBe(0);
   });

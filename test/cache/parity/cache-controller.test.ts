@@ -445,7 +445,7 @@ describe('a CacheController', () => {
     { atomicEvents: false, batches: false },
     { atomicEvents: false, batches: true },
   ])(
-    'gives the same notifications for a list in one delta or in several, after the store: %o (TestReplaceEvents)',
+    'gives the same notifications for a list in one delta or several: %o (TestReplaceEvents)',
     async (parts) => {
       const { clock, queue, store, told, end } = make(parts);
       await clock.settle();

@@ -271,7 +271,8 @@ describe.each(both)('%s', (name, make) => {
           ]
         : [
             'Added foo@1010, Updated foo@1012, Deleted foo@1015',
-            'Added bar@1011, Deleted bar@1011 (tombstone), Added bar@1016, Deleted bar@1016 (tombstone)',
+            'Added bar@1011, Deleted bar@1011 (tombstone), Added bar@1016, Deleted bar@1016 ' +
+              '(tombstone)',
             'Deleted known@1 (tombstone)',
             'Sync baz@1017',
           ],

@@ -131,7 +131,7 @@ test.each([
   // A list would need the same memory.
   ['a stream of the initial objects by a stream', true, ['stream ', 'stream ']],
 ])(
-  'a decoder without memory is a failure of class full, and the request is repeated with back-off: %s',
+  'a decoder without memory is a failure of class full, with back-off: %s',
   async (_, watchList, asked) => {
     const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
     const { decoder, open } = counting(full);

@@ -486,7 +486,7 @@ test('the newest version is requested only until a list succeeds', async () => {
 });
 
 test.each(['', '0'])(
-  'a watch from version %j begins with all objects in no order: only another event than ADDED sets the version',
+  'after a watch from version %j only another event than ADDED sets the version',
   async (version) => {
     const first: Reply = () => answer(200, listBody(version, []));
     const added = event('ADDED', configMapAt('b', '11'));

@@ -162,7 +162,7 @@ test('TestReflectorWatchHandler: an object of another kind is skipped', async ()
 });
 
 describe('TestReflectorListAndWatch', () => {
-  test('without streams: version "0" in pages of 500, then a watch from the list\'s version with bookmarks', async () => {
+  test('without streams: version "0" in pages of 500, then a watch with bookmarks', async () => {
     const frames = [event('MODIFIED', configMapAt('foo', '2')), add('bar', '3'), add('baz', '4')];
     const server = new Replies(lists('1', 'foo'), ({ signal }) => stream(frames, 'hold', signal));
     const { store, stop } = await reflect(server, off);
@@ -448,7 +448,7 @@ describe('pages and versions of lists', () => {
       { message: 'Timeout: Too large resource version: 20, current: 10', details: {} },
     ],
   ])(
-    'TestReflectorFullListIfTooLarge: after a too large version, a list without a version; error of servers %s',
+    'TestReflectorFullListIfTooLarge: a list without a version; error of servers %s',
     async (_, more) => {
       const server = new Replies(
         lists('20'),

@@ -243,7 +243,8 @@ describe('the kind of a host error', () => {
     [Object.assign(new Error('Unable to connect'), { code: 'ConnectionRefused' }), 'refused'],
     [
       new TypeError(
-        'error sending request: client error (Connect): tcp connect error: Connection refused (os error 111)',
+        'error sending request: client error (Connect): tcp connect error: Connection ' +
+          'refused (os error 111)',
       ),
       'refused',
     ],

@@ -87,9 +87,11 @@ describe('a transform', () => {
     await clock.settle();
     expect(told).toEqual(['+throws', 'nothing']);
     expect(messages()).toEqual([
-      'the transform of v1 ConfigMap default/throws failed, and the object was kept as it was by then: no',
+      'the transform of v1 ConfigMap default/throws failed, and the object was kept as it ' +
+        'was by then: no',
       expect.stringContaining(
-        'default/nothing failed, and the object was kept as it was by then: "transform" expected a function',
+        'default/nothing failed, and the object was kept as it was by then: "transform" ' +
+          'expected a function',
       ),
     ]);
     expect(reported[0]).toMatchObject({ what: 'informer transform', error: { code: 'TRANSFORM' } });
@@ -329,7 +331,8 @@ describe('the mutation detector', () => {
     await clock.run(1_000);
     expect(messages()).toEqual([
       'an object of the cache of v1 ConfigMap, default/bad, was changed by one of its readers: data.v was "1" and is "mine". ' +
-        'Objects of a cache are read-only, as all readers share them: make a copy (structuredClone) first.',
+        'Objects of a cache are read-only, as all readers share them: make a copy ' +
+        '(structuredClone) first.',
     ]);
     expect(reported[0]).toMatchObject({ what: 'mutation detector', error: { code: 'MUTATED' } });
     await clock.run(10_000);
