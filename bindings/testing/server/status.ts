@@ -273,7 +273,7 @@ export const expired = (message: string, token?: string): ApiError =>
     ...(token === undefined ? {} : { continue: token }),
   });
 
-/** 504: the resourceVersion is newer than the server's, also after waiting; see reads/freshness.ts. */
+/** 504: the resourceVersion is newer than the server's, also after a wait (reads/freshness.ts). */
 export class TooLargeVersion extends ApiError {
   readonly requested: number;
   /** The real server does not cache Events: etcd answers at once. */
