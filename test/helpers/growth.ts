@@ -1,6 +1,6 @@
 /**
- * Measures how the cost of work grows with its size: the ratio of one run of 64 times the size to 64
- * runs of the size. It is about 1 for linear work and 64 for quadratic work:
+ * Measures how the cost of work grows with its size: the ratio of one run of 64 times the size to
+ * 64 runs of the size. It is about 1 for linear work and 64 for quadratic work:
  * `expect(await growth(…)).toBeLessThan(STEEP)`.
  */
 export const STEEP = 7;

@@ -1,4 +1,6 @@
-/** Resources and objects for the tests of informers and clients: ConfigMaps, Widgets, Namespaces. */
+/**
+ * Resources and objects for the tests of informers and clients: ConfigMaps, Widgets, Namespaces.
+ */
 import { defineResource } from 'capstan/cache';
 
 export interface Metadata {

@@ -1,6 +1,6 @@
 /**
- * A small API server inside the process: lists and watches of one resource, and a hook that replaces
- * responses. The objects are ConfigMaps; their resourceVersions count up.
+ * A small API server inside the process: lists and watches of one resource, and a hook that
+ * replaces responses. The objects are ConfigMaps; their resourceVersions count up.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { ConfigMap } from '../resources.ts';

@@ -1,4 +1,6 @@
-/** Lists, watch events and streams that a test writes, and a transport that returns them in turn. */
+/**
+ * Lists, watch events and streams that a test writes, and a transport that returns them in turn.
+ */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { ConfigMap } from '../resources.ts';
 import { type FakeResponse, Stream } from './live-server.ts';
