@@ -45,11 +45,11 @@ import type { RequestPath, ResourcePath } from './paths.ts';
 import { Freshness } from './reads/freshness.ts';
 import { answerList, listContents, parseVersion, selectorsOf } from './reads/list.ts';
 import { Watches, type WatchServingOptions } from './reads/watch.ts';
-import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
+import { BINDING, type Kind, SCALE, SUBRESOURCE_BODIES, TOKEN_REQUEST } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
-import { isPart } from './registry/parts.ts';
 import { Registry } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
+import { isWholeObject } from './registry/subresources.ts';
 import type { Written } from './registry/warnings.ts';
 import { deprecationOf } from './registry/warnings.ts';
 import { decodeObject, type Incoming, readBody } from './request/body.ts';
@@ -219,7 +219,8 @@ export class Api {
       written: wanted,
       by,
     };
-    if (route.subresource !== '' && !isPart(route.subresource)) return this.#subresource(call);
+    if (route.subresource !== '' && !isWholeObject(route.subresource))
+      return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
@@ -414,7 +415,7 @@ export class Api {
       const { object, warnings } = this.#decode(SCALE, body, options.fieldValidation);
       return answer(() => updateScale(registry, kind, path, () => object, options), warnings);
     }
-    const sent = SENT_TO[path.subresource] as Kind;
+    const sent = SUBRESOURCE_BODIES[path.subresource] as Kind;
     const { object, warnings } = this.#decode(sent, body, options.fieldValidation);
     return answer(() => {
       registry.requireOpen(kind, path, path.name);

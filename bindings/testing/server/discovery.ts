@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { apiVersionOf, type Kind, type Kinds } from './registry/kinds.ts';
-import { type Subresource, subresourcesOf } from './registry/parts.ts';
+import { type Subresource, subresourcesOf } from './registry/subresources.ts';
 
 const CUSTOM_VERBS = [
   'delete',

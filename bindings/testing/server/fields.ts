@@ -5,7 +5,7 @@
  */
 import { readTwice } from './duplicates.ts';
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
-import { withReadMetadata } from './registry/embedded.ts';
+import { withReadMetadata } from './registry/embedded-resources.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
 import { type Atom, type Field, memberType } from './schema/atoms.ts';

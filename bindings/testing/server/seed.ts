@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { asReadBack, FieldTypeError, readFields } from './fields.ts';
 import { isObject, type JsonObject, readJson, stringAt, writeJson } from './json.ts';
-import { storageKey } from './registry/forms.ts';
+import { storageKey } from './registry/conversion.ts';
 import { type Kind, splitApiVersion } from './registry/kinds.ts';
 import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
 import type { Registry } from './registry/registry.ts';

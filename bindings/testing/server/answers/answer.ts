@@ -2,7 +2,7 @@
 
 import { type JsonObject, readJson } from '../json.ts';
 import type { Written } from '../registry/warnings.ts';
-import { telling } from '../registry/warnings.ts';
+import { addWarnings } from '../registry/warnings.ts';
 import type { Incoming } from '../request/body.ts';
 import type { ApiError } from '../status.ts';
 import { type AnswerShape, wantsYaml, YAML } from './media-types.ts';
@@ -63,11 +63,11 @@ export function answer(
   warnings: readonly string[],
   view?: (shape: AnswerShape) => View,
 ): Answer {
-  const written = telling(warnings, () => {
+  const written = addWarnings(warnings, () => {
     const result = write();
     return view === undefined
       ? result
-      : telling(result.warnings ?? [], () => ({
+      : addWarnings(result.warnings ?? [], () => ({
           code: result.code,
           json: encodedBy(view, result.json),
         }));

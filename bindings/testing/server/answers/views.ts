@@ -3,7 +3,7 @@
  * lists. Members come in the order of the real server, which a reader that scans bytes depends on.
  */
 import { isObject, type JsonObject, objectAt, without, writeJson } from '../json.ts';
-import { isView, shownAs } from '../registry/forms.ts';
+import { isConverted, servedForm } from '../registry/conversion.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import { zeroObject } from '../registry/types.ts';
 
@@ -163,20 +163,20 @@ const converting = new WeakMap<Kind, Map<View, View>>();
  * one for each kind and view, as a watch's frames are cached by view.
  */
 export function viewOf(kind: Kind, view: View): View {
-  if (!isView(kind)) return view;
+  if (!isConverted(kind)) return view;
   const views = converting.get(kind) ?? new Map<View, View>();
   converting.set(kind, views);
   let converted = views.get(view);
   if (converted === undefined) {
     converted = {
-      object: (encoded) => view.object(shownAs(kind, encoded)),
+      object: (encoded) => view.object(servedForm(kind, encoded)),
       ...(view.event === undefined
         ? {}
-        : { event: (encoded: EncodedObject) => view.event?.(shownAs(kind, encoded)) ?? '' }),
+        : { event: (encoded: EncodedObject) => view.event?.(servedForm(kind, encoded)) ?? '' }),
       list: (of, items, metadata) =>
         view.list(
           of,
-          items.map((item) => shownAs(kind, item)),
+          items.map((item) => servedForm(kind, item)),
           metadata,
         ),
       bookmark: view.bookmark,

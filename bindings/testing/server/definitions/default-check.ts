@@ -3,7 +3,7 @@
  * apiextensions-apiserver: pkg/apiserver/schema/defaulting/validation.go.
  */
 import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
-import { embeddedErrors, resourceErrors } from '../registry/embedded.ts';
+import { embeddedErrors, resourceErrors } from '../registry/embedded-resources.ts';
 import { prune } from '../schema/defaults.ts';
 import { isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';

@@ -87,7 +87,7 @@ const ABSENT: Record<string, string> = {
   ...{ 'status.replicas': '0', 'status.successful': '0' },
 };
 /**
- * The path of a field in a stored object (registry/forms.ts), where it differs from the field's
+ * The path of a field in a stored object (registry/conversion.ts), where it differs from the field's
  * name.
  */
 function pathOf(kind: Kind, field: string): string {

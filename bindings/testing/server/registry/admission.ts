@@ -1,8 +1,8 @@
 /**
- * What the server itself adds to a new object of a built-in kind, for which no field manager is
- * named: the kinds' strategies (PrepareForCreate), the allocation of addresses and ports, and the
- * admission plugins that a kube-apiserver has by default, less ServiceAccount, which needs a
- * controller manager.
+ * What the server itself adds to a new object of a built-in kind, without an entry in
+ * managedFields: the PrepareForCreate of the kinds' strategies, the allocation of addresses and
+ * ports, and the default admission plugins of kube-apiserver. ServiceAccount is left out, since it
+ * needs a controller manager.
  */
 import type { ServerUser } from '../auth/users.ts';
 import {
@@ -18,12 +18,12 @@ import { type ApiError, fieldInvalid, invalidObject } from '../status.ts';
 import { withStoredVersion } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 
-/** Hands out the addresses and ports of one server. */
+/** Allocates the addresses and node ports of one server. */
 export class Allocator {
   #address = 10;
   #port = 30_000;
 
-  /** In 10.0.0.0/16, as of a server with that range of Services. */
+  /** In 10.0.0.0/16, as with `--service-cluster-ip-range=10.0.0.0/16`. */
   address(): string {
     const next = this.#address++;
     return `10.0.${Math.floor(next / 254) % 256}.${(next % 254) + 1}`;
@@ -40,21 +40,21 @@ export interface Admission {
   name: string;
   now: string;
   allocate: Allocator;
-  /** The metadata as it was sent. */
+  /** The metadata as the client sent it. */
   sent: JsonObject;
-  /** Who creates it. */
+  /** The user who creates the object. */
   user: ServerUser | undefined;
   dryRun: boolean;
 }
 
-/** The object with what the server adds to it; `apiVersion` and `kind` count as they are stored. */
-export function admitted(kind: Kind, object: JsonObject, by: Admission): JsonObject {
+/** Adds what the server sets at a create. apiVersion and kind are those of the stored form. */
+export function withServerFields(kind: Kind, object: JsonObject, by: Admission): JsonObject {
   const change = kind.builtIn ? CHANGES[`${kind.group}/${kind.plural}`] : undefined;
   return change === undefined ? object : change(object, by);
 }
 
-/** An updated object with what the server keeps of the one before, or adds again. */
-export function admittedChange(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+/** Carries over from the old object what the server keeps in an update, or sets it again. */
+export function withKeptFields(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   if (kind.builtIn && kind.plural === 'daemonsets') return daemonSetChange(object, old);
   if (!kind.builtIn || kind.group !== '') return object;
   if (kind.plural === 'pods') return podChange(object, old);
@@ -63,7 +63,10 @@ export function admittedChange(kind: Kind, object: JsonObject, old: JsonObject):
 
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
 
-/** It starts with 1. What is read without says 0, of which an update makes its sender an owner. */
+/**
+ * The generation of the template starts with 1. Without the annotation it reads as 0, and an update
+ * would make its sender the owner of the field.
+ */
 function daemonSet(object: JsonObject): JsonObject {
   const metadata = objectAt(object, 'metadata');
   const annotations = objectAt(metadata, 'annotations');
@@ -72,7 +75,7 @@ function daemonSet(object: JsonObject): JsonObject {
   return { ...object, metadata: { ...metadata, annotations: first } };
 }
 
-/** Clients do not set how often the template of a DaemonSet was changed. */
+/** Counts the changes of the template. Clients cannot set the counter. */
 export function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
   const templateOf = (of: JsonObject): Json | undefined => objectAt(of, 'spec').template;
   const annotationsOf = (of: JsonObject): JsonObject =>
@@ -139,32 +142,39 @@ const CHANGES: Record<string, Change> = {
 const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
-/** DefaultTolerationSeconds and Priority. */
+/** The plugins DefaultTolerationSeconds and Priority. */
 function pod(object: JsonObject, { now }: Admission): JsonObject {
   const spec = objectAt(object, 'spec');
   return {
     ...object,
     spec: {
-      ...tolerating(spec),
+      ...withDefaultTolerations(spec),
       priority: spec.priority ?? PRIORITIES[stringAt(spec, 'priorityClassName')] ?? 0,
       preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
     },
-    status: { ...objectAt(object, 'status'), ...gated(spec, now), qosClass: qosClass(spec) },
+    status: {
+      ...objectAt(object, 'status'),
+      ...schedulingGatedStatus(spec, now),
+      qosClass: qosClass(spec),
+    },
   };
 }
 
 function podChange(object: JsonObject, old: JsonObject): JsonObject {
   const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
-  return { ...object, spec: { ...kept(was, 'priority', 'preemptionPolicy'), ...tolerating(spec) } };
+  return {
+    ...object,
+    spec: { ...setMembers(was, 'priority', 'preemptionPolicy'), ...withDefaultTolerations(spec) },
+  };
 }
 
-/** These members, as far as they are set. */
-const kept = (from: JsonObject, ...members: string[]): JsonObject =>
+/** The given members that are set. */
+const setMembers = (from: JsonObject, ...members: string[]): JsonObject =>
   Object.fromEntries(
     members.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])),
   );
 
-function tolerating(spec: JsonObject): JsonObject {
+function withDefaultTolerations(spec: JsonObject): JsonObject {
   const tolerations = Array.isArray(spec.tolerations) ? spec.tolerations : [];
   const tolerates = (key: string): boolean =>
     tolerations.some((each) => {
@@ -181,8 +191,10 @@ function tolerating(spec: JsonObject): JsonObject {
   return added.length === 0 ? spec : { ...spec, tolerations: [...tolerations, ...added] };
 }
 
-/** A Pod with scheduling gates is not scheduled: pkg/registry/core/pod/strategy.go. */
-function gated({ schedulingGates }: JsonObject, now: string): JsonObject {
+/**
+ * A Pod with scheduling gates has the condition SchedulingGated: pkg/registry/core/pod/strategy.go.
+ */
+function schedulingGatedStatus({ schedulingGates }: JsonObject, now: string): JsonObject {
   if (!Array.isArray(schedulingGates) || schedulingGates.length === 0) return {};
   const condition = {
     type: 'PodScheduled',
@@ -235,7 +247,7 @@ function service(object: JsonObject, by: Admission): JsonObject {
   const spec = objectAt(object, 'spec');
   const type = stringAt(spec, 'type');
   if (type === 'ExternalName') return object;
-  if (by.name === '' && spec.clusterIP !== 'None' && !by.dryRun) throw noAddress();
+  if (by.name === '' && spec.clusterIP !== 'None' && !by.dryRun) throw addressError();
   const address = stringAt(spec, 'clusterIP') || allocate.address();
   const families = address.includes(':') ? ['IPv6'] : ['IPv4'];
   const members: Record<string, Json> = {
@@ -256,15 +268,18 @@ function service(object: JsonObject, by: Admission): JsonObject {
   return withSpec(object, members);
 }
 
-/** An address is some Service's; it is looked for before the name is. */
-const noAddress = (): ApiError =>
+/**
+ * An address is allocated to a named Service; the real server allocates before it checks the name.
+ */
+const addressError = (): ApiError =>
   invalidObject({ group: '', what: 'Service', name: '' }, [
     fieldInvalid('spec.clusterIPs', [''], 'failed to allocate IP: spec.parentRef.name is required'),
   ]);
 
 /**
- * What a client leaves out of its update stays; what another type has no use for goes.
- * pkg/registry/core/service/storage: patchAllocatedValues, strategy.go dropTypeDependentFields.
+ * Keeps the allocated values that a client leaves out of its update, and drops the values that the
+ * new type does not use. pkg/registry/core/service/storage: patchAllocatedValues, strategy.go
+ * dropTypeDependentFields.
  */
 function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
   const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
@@ -274,11 +289,13 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
     const rest = ADDRESSES.filter(
       (name) => spec[name] !== undefined && !sameJson(spec[name], was[name]),
     );
-    return { ...object, spec: { ...without(spec, ...ADDRESSES), ...kept(spec, ...rest) } };
+    return { ...object, spec: { ...without(spec, ...ADDRESSES), ...setMembers(spec, ...rest) } };
   }
   const isNamed = stringAt(spec, 'clusterIP') !== '' || isFilled(spec.clusterIPs);
-  const families = kept(was, 'ipFamilies', 'ipFamilyPolicy');
-  const addresses = isNamed ? families : { ...families, ...kept(was, 'clusterIP', 'clusterIPs') };
+  const families = setMembers(was, 'ipFamilies', 'ipFamilyPolicy');
+  const addresses = isNamed
+    ? families
+    : { ...families, ...setMembers(was, 'clusterIP', 'clusterIPs') };
   const empty = ADDRESSES.filter((name) => isEmpty(spec[name]));
   const members: Record<string, Json | undefined> = { ...addresses, ...without(spec, ...empty) };
   const hasPorts = (of: JsonObject): boolean =>
@@ -297,7 +314,7 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
         : { ...port, nodePort: same.nodePort };
     });
   }
-  const unused = Object.entries(OF_TYPE).flatMap(([name, needs]) =>
+  const unused = Object.entries(MEMBERS_BY_TYPE).flatMap(([name, needs]) =>
     needs(was) && !needs(spec) && sameJson(members[name], was[name]) ? [name] : [],
   );
   return { ...object, spec: without(members as JsonObject, ...unused) };
@@ -305,8 +322,8 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
 
 const isBalancer = (spec: JsonObject): boolean => spec.type === 'LoadBalancer';
 
-/** Which Services have the member, which goes when one is no longer such. */
-const OF_TYPE: Readonly<Record<string, (spec: JsonObject) => boolean>> = {
+/** Which Services use the member. It is dropped when the new spec no longer uses it. */
+const MEMBERS_BY_TYPE: Readonly<Record<string, (spec: JsonObject) => boolean>> = {
   externalTrafficPolicy: (spec) =>
     isBalancer(spec) ||
     spec.type === 'NodePort' ||
@@ -340,8 +357,8 @@ function job(object: JsonObject, { uid, name, sent }: Admission): JsonObject {
     ...objectAt(selector, 'matchLabels'),
     'batch.kubernetes.io/controller-uid': uid,
   };
-  // Without labels of its own it shares one map with its template in Go, unless it was copied for
-  // a name that the server makes up when the map had something in it.
+  // In Go, a Job without labels shares one map with its template, so that it gets the labels too.
+  // The map was copied, and is not shared, if the name is generated and the template has labels.
   const own = objectAt(object, 'metadata');
   const isBare = (labels: JsonObject): boolean => Object.keys(labels).length === 0;
   const shared =

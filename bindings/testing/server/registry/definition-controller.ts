@@ -1,35 +1,35 @@
 /**
- * What becomes of a CustomResourceDefinition after it is written, as the real server's controllers
- * do it: its names are accepted, then it is established and served; when it is deleted, its objects
- * go first. Each step is an update that a watch shows. apiextensions-apiserver:
- * pkg/controller/status, establish and finalizer.
+ * What the real server's controllers do with a CustomResourceDefinition: they accept its names,
+ * establish it and serve it. When it is deleted, its objects are deleted first. Each step is an
+ * update that a watch reports. apiextensions-apiserver: pkg/controller/status, establish and
+ * finalizer.
  */
 import { type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import {
   awaitsCleanup,
-  cleaned,
-  cleaning,
   establishedOf,
   isConditionTrue,
-  marked,
+  markedForDeletion,
   withAcceptedNames,
+  withCleanupDone,
+  withCleanupStarted,
   withStoredVersion,
 } from './definitions.ts';
 import { definedBy, type Kind, type Kinds } from './kinds.ts';
 import { metadataOf, type ResourceStore, type Stored } from './store.ts';
 
-/** What the controller needs of the registry. */
+/** What the controller needs from the registry. */
 export interface DefinitionHost {
   kinds: Kinds;
-  /** The store of definitions. */
+  /** The store of CustomResourceDefinitions. */
   definitions(): ResourceStore;
   storeOf(kind: Kind): ResourceStore;
   now(): string;
-  /** Deletes an object of the kind; one with finalizers stays. */
+  /** Deletes an object of the kind. An object with finalizers stays. */
   remove(kind: Kind, store: ResourceStore, stored: Stored): void;
-  /** The definition with the server itself as the owner of what it wrote into the status. */
+  /** Makes the server itself the owner of the status fields that it wrote. */
   owned(before: JsonObject, now: JsonObject): JsonObject;
-  /** Reads objects of the kind by what its definition says now. */
+  /** Reads the objects of the kind again by the current schema. */
   reread(kind: Kind, store: ResourceStore): void;
 }
 
@@ -40,7 +40,7 @@ export class DefinitionController {
     this.#host = host;
   }
 
-  /** Stores the definition, and does what follows from it. Gives it as it was stored first. */
+  /** Stores the definition and reconciles it. Returns the object of the first write. */
   put(key: string, object: JsonObject): Stored {
     const store = this.#host.definitions();
     const old = store.get(key)?.object;
@@ -51,12 +51,15 @@ export class DefinitionController {
     return stored;
   }
 
-  /** The definition is marked; its objects go, and then itself. Gives it as it was marked. */
+  /**
+   * Marks the definition as deleted, deletes its objects, then the definition. Returns the marked
+   * state.
+   */
   delete(existing: Stored): Stored {
     const store = this.#host.definitions();
     if (metadataOf(existing.object).deletionTimestamp !== undefined) return existing;
-    const stored = store.put(existing.key, marked(existing.object, this.#host.now()));
-    const next = cleaning(stored.object, this.#host.now());
+    const stored = store.put(existing.key, markedForDeletion(existing.object, this.#host.now()));
+    const next = withCleanupStarted(stored.object, this.#host.now());
     store.put(existing.key, this.#host.owned(stored.object, next));
     const kind = this.#kindOf(stored.object);
     if (kind !== undefined) {
@@ -68,28 +71,30 @@ export class DefinitionController {
     return stored;
   }
 
-  /** An object of the kind is gone: its definition may have waited for that. */
+  /**
+   * Called when an object of the kind was removed: a deletion of its definition may wait for it.
+   */
   released(kind: Kind): void {
     const key = `${kind.plural}.${kind.group}`;
     const stored = kind.builtIn ? undefined : this.#host.definitions().get(key);
     if (stored !== undefined && awaitsCleanup(stored.object)) this.#clean(key);
   }
 
-  /** Whether a definition of the kind is being deleted. */
+  /** Whether the definition of the kind is being deleted. */
   isTerminating(kind: Kind): boolean {
     if (kind.builtIn) return false;
     const stored = this.#host.definitions().get(`${kind.plural}.${kind.group}`);
     return stored !== undefined && isConditionTrue(stored.object, 'Terminating');
   }
 
-  /** Ends the deletion where no object is left. */
+  /** Ends the deletion if no object is left. */
   #clean(key: string): void {
     const store = this.#host.definitions();
     const stored = store.get(key);
     if (stored === undefined) return;
     const kind = this.#kindOf(stored.object);
     if (kind !== undefined && this.#host.storeOf(kind).size > 0) return;
-    const last = cleaned(stored.object, this.#host.now());
+    const last = withCleanupDone(stored.object, this.#host.now());
     if (metadataOf(last).finalizers !== undefined) {
       store.put(key, this.#host.owned(stored.object, last));
       return;
@@ -98,7 +103,7 @@ export class DefinitionController {
     this.removed(stored.object);
   }
 
-  /** The definition is gone: its kind is served no longer, and its names are free. */
+  /** Called when the definition was removed: stops serving its kind and releases its names. */
   removed(crd: JsonObject): void {
     const kind = this.#kindOf(crd);
     if (kind !== undefined) {
@@ -117,7 +122,7 @@ export class DefinitionController {
       .find(({ builtIn }) => !builtIn);
   }
 
-  /** Names are accepted, then the definition is established. */
+  /** Accepts the names, then establishes the definition. */
   #reconcile(key: string): void {
     const store = this.#host.definitions();
     const step = (change: (crd: JsonObject) => JsonObject | undefined): void => {
@@ -129,7 +134,7 @@ export class DefinitionController {
     step((crd) => establishedOf(crd, this.#host.now()));
   }
 
-  /** Other definitions of the group that may have names now that they could not have. */
+  /** Gives names that became free to other definitions of the group that wait for them. */
   #rename(key: string, crd: JsonObject): void {
     for (const other of this.#others(key, crd)) {
       if (isConditionTrue(other, 'NamesAccepted')) continue;
@@ -148,7 +153,7 @@ export class DefinitionController {
       .map(({ object }) => object);
   }
 
-  /** What it defines is served from now on, where it is established. */
+  /** Serves the resource, if the definition is established. */
   #show(key: string, old: JsonObject | undefined): void {
     const { kinds } = this.#host;
     const crd = this.#host.definitions().get(key)?.object;
@@ -159,8 +164,8 @@ export class DefinitionController {
     if (kind === undefined) return;
     const objects = this.#host.storeOf(kind);
     if (gone) objects.expire(objects.current);
-    // The real server opens the storage of a definition that has changed anew. Here there may be
-    // objects before it.
+    // The real server opens new storage for a changed definition. Here there may already be
+    // objects.
     if (old === undefined ? objects.size > 0 : !sameJson(old.spec, crd.spec))
       this.#host.reread(kind, objects);
   }

@@ -1,7 +1,7 @@
 /**
- * CustomResourceDefinitions as objects: what the real server's controllers write into them, which
- * here happens in the turn of the write. apiserver: apiextensions-apiserver pkg/controller/status,
- * establish and finalizer.
+ * The status of CustomResourceDefinitions, which the real server's controllers write. Here it is
+ * written in the same turn as the definition. apiserver: apiextensions-apiserver
+ * pkg/controller/status, establish and finalizer.
  */
 import {
   isObject,
@@ -14,7 +14,7 @@ import {
 } from '../json.ts';
 import { type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
 
-/** Whether the kind is that of definitions. */
+/** Whether the kind is CustomResourceDefinition. */
 export const isDefinition = (kind: { builtIn: boolean; plural: string }): boolean =>
   kind.builtIn && kind.plural === 'customresourcedefinitions';
 
@@ -26,14 +26,14 @@ const condition = (now: string, type: string, reason: string, message: string): 
   message,
 });
 
-/** What the status of a definition has before its names are accepted. */
+/** The status of a definition before its names are accepted. */
 const UNKNOWN: JsonObject = {
   conditions: null,
   acceptedNames: { plural: '', kind: '' },
   storedVersions: null,
 };
 
-/** With the version that is stored among those in which objects may lie. */
+/** Adds the storage version to `status.storedVersions`. */
 export function withStoredVersion(crd: JsonObject): JsonObject {
   const { versions } = objectAt(crd, 'spec');
   const stored = (Array.isArray(versions) ? versions : [])
@@ -53,7 +53,7 @@ const conditionsOf = (crd: JsonObject): JsonObject[] => {
 export const isConditionTrue = (crd: JsonObject, type: string): boolean =>
   conditionsOf(crd).some((each) => each.type === type && each.status === 'True');
 
-/** The time of a condition is that of its last change from or to `True`. */
+/** lastTransitionTime changes only when the condition becomes or ceases to be `True`. */
 function withCondition(crd: JsonObject, wanted: JsonObject): JsonObject {
   const had = conditionsOf(crd);
   const old = had.find(({ type }) => type === wanted.type);
@@ -68,7 +68,7 @@ const strings = (list: Json | undefined): string[] =>
   Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
 
 /**
- * The definition with the names that it can have; undefined: it has what it asks for, or cannot.
+ * The definition with the names that it can have. undefined: nothing changes.
  *
  * @param others the definitions of the same group
  */
@@ -134,7 +134,7 @@ export function withAcceptedNames(
   return withCondition(named, { ...condition(now, 'Established', ...waits), status: 'False' });
 }
 
-/** The definition once it is served; undefined: it is, or its names are not accepted. */
+/** The established definition; undefined: it already is, or its names are not accepted. */
 export function establishedOf(crd: JsonObject, now: string): JsonObject | undefined {
   if (isConditionTrue(crd, 'Established') || !isConditionTrue(crd, 'NamesAccepted'))
     return undefined;
@@ -143,8 +143,8 @@ export function establishedOf(crd: JsonObject, now: string): JsonObject | undefi
 }
 
 /**
- * A version in which objects may still lie must stay, until somebody has written them anew and
- * taken it from the status.
+ * A version in which objects may be stored must stay in the spec until a client has migrated them
+ * and removed the version from `status.storedVersions`.
  */
 export function validateStoredVersions(crd: JsonObject): FieldError[] {
   const { versions } = objectAt(crd, 'spec');
@@ -164,8 +164,10 @@ export function validateStoredVersions(crd: JsonObject): FieldError[] {
     ...stored.flatMap((name, at) => {
       if (all.some((version) => version.name === name)) return [];
       const why =
-        `missing from spec.versions; ${String(name)} was previously a storage version, and must remain in spec.versions until a storage migration ` +
-        `ensures no data remains persisted in ${String(name)} and removes ${String(name)} from status.storedVersions`;
+        `missing from spec.versions; ${String(name)} was previously a storage version, ` +
+        'and must remain in spec.versions until a storage migration ' +
+        `ensures no data remains persisted in ${String(name)} and removes ` +
+        `${String(name)} from status.storedVersions`;
       return [fieldInvalid(`${field}[${at}]`, name, why)];
     }),
   ];
@@ -182,8 +184,8 @@ function approvalOf(crd: JsonObject): 'missing' | 'bypassed' | 'approved' | 'inv
 }
 
 /**
- * Groups of Kubernetes itself are for definitions that say who approved them; what is stored may go
- * on without. apiserver: validateAPIApproval.
+ * Definitions in groups of Kubernetes need an annotation with their approval, unless the stored one
+ * has none either. apiserver: validateAPIApproval.
  */
 export function validateApproval(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
   const approval = approvalOf(crd);
@@ -209,12 +211,12 @@ const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
 const terminating = (crd: JsonObject, now: string, ...why: [string, string]): JsonObject =>
   withCondition(crd, condition(now, 'Terminating', ...why));
 
-/** Whether it waits until its objects are gone. */
+/** Whether the deletion waits for the objects. */
 export const awaitsCleanup = (crd: JsonObject): boolean =>
   strings(objectAt(crd, 'metadata').finalizers).includes(CLEANUP);
 
-/** A deleted one stays until its objects are gone; the answer to its deletion shows that. */
-export function marked(crd: JsonObject, now: string): JsonObject {
+/** Marks the definition as deleted. The response to the deletion shows that state. */
+export function markedForDeletion(crd: JsonObject, now: string): JsonObject {
   const metadata = objectAt(crd, 'metadata');
   const finalizers = strings(metadata.finalizers);
   return terminating(
@@ -232,12 +234,12 @@ export function marked(crd: JsonObject, now: string): JsonObject {
   );
 }
 
-/** Its objects are being deleted. */
-export const cleaning = (crd: JsonObject, now: string): JsonObject =>
+/** Sets the condition Terminating while the objects are deleted. */
+export const withCleanupStarted = (crd: JsonObject, now: string): JsonObject =>
   terminating(crd, now, 'InstanceDeletionInProgress', 'CustomResource deletion is in progress');
 
-/** Its objects are gone, and it with them unless it has other finalizers. */
-export function cleaned(crd: JsonObject, now: string): JsonObject {
+/** Ends the cleanup: the definition is removed unless it has other finalizers. */
+export function withCleanupDone(crd: JsonObject, now: string): JsonObject {
   const [reason, message] = isConditionTrue(crd, 'Established')
     ? ['InstanceDeletionCompleted', 'removed all instances']
     : ['NeverEstablished', 'resource was never established'];

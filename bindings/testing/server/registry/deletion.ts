@@ -1,8 +1,8 @@
 /**
- * What a deletion makes of an object before it is gone: it is marked, and stays while finalizers or
- * the grace period of a Pod hold it. apiserver: pkg/registry/rest/delete.go BeforeDelete,
- * pkg/registry/generic/registry/store.go; kubernetes: pkg/registry/core/pod/strategy.go
- * CheckGracefulDelete.
+ * What a deletion changes in an object before it is removed: the object is marked, and stays while
+ * it has finalizers or, for a Pod, until its grace period is over. apiserver:
+ * pkg/registry/rest/delete.go BeforeDelete, pkg/registry/generic/registry/store.go; kubernetes:
+ * pkg/registry/core/pod/strategy.go CheckGracefulDelete.
  */
 import { type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { afterSeconds } from '../times.ts';
@@ -13,22 +13,23 @@ export interface DeletionOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
-  /** How long a Pod on a node has to end; undefined: what the Pod says. */
+  /** The grace period of a Pod on a node; undefined: the one in its spec. */
   gracePeriodSeconds?: number | undefined;
   /**
-   * Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202.
+   * The old option `orphanDependents: false` was given. The response is then 202 if the object
+   * stays.
    */
   cascades?: boolean | undefined;
   dryRun: boolean;
 }
 
 export interface Deletion {
-  /** As it is stored from now on, or for the last time. */
+  /** The marked object, or its last state. */
   object: JsonObject;
   stays: boolean;
 }
 
-/** @param now the time of day as objects have it */
+/** @param now the current time in the format of metadata */
 export function forDeletion(
   kind: Kind,
   object: JsonObject,
@@ -54,7 +55,9 @@ export function forDeletion(
   return { object: { ...object, metadata }, stays };
 }
 
-/** Whether an update of the object removes it: its last finalizer went, and its grace is over. */
+/**
+ * Whether an update removes the object: it has no finalizers left, and its grace period is over.
+ */
 export function endsByUpdate(kind: Kind, next: JsonObject, old: JsonObject): boolean {
   const was = metadataOf(old);
   return (
@@ -71,8 +74,8 @@ interface Grace {
 }
 
 /**
- * When a Pod ends. 'pending': it ends already, and the deletion changes nothing; undefined: its
- * time is over.
+ * When a Pod ends. 'pending': it already ends, and the deletion changes nothing; undefined: its
+ * grace period is over.
  */
 function graceOf(
   pod: JsonObject,
@@ -88,14 +91,14 @@ function graceOf(
   }
   const has = Number(metadata.deletionGracePeriodSeconds ?? 0);
   if (has === 0) return undefined;
-  // Only less time can be asked for.
+  // The grace period can only become shorter.
   if (seconds === undefined || seconds >= has) return 'pending';
   const until = afterSeconds(stringAt(metadata, 'deletionTimestamp'), seconds - has);
   if (until >= now) return { deletionTimestamp: until, deletionGracePeriodSeconds: seconds };
   return { deletionTimestamp: now, deletionGracePeriodSeconds: Math.min(seconds, 1) };
 }
 
-/** A Pod that is on no node, or is over, has no kubelet to wait for. */
+/** A Pod that has no node, or has ended, has no grace period: no kubelet would end it. */
 function firstGrace(pod: JsonObject, asked: number | undefined): number {
   const spec = objectAt(pod, 'spec');
   const phase = stringAt(objectAt(pod, 'status'), 'phase');
@@ -105,9 +108,9 @@ function firstGrace(pod: JsonObject, asked: number | undefined): number {
 }
 
 /**
- * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not
- * have and this server has not either: the object stays until somebody takes the finalizer away.
- * Without a policy it is what the finalizers say, or else the kind: Background for most.
+ * Foreground and Orphan leave work to the garbage collector, which neither a bare kube-apiserver
+ * nor this server has: the object stays until a client removes the finalizer. Without a policy, the
+ * finalizers decide, or else the default of the kind, which is Background for most.
  */
 export function finalizersFor(
   kind: Kind,
@@ -118,7 +121,7 @@ export function finalizersFor(
   const others = has.filter(
     (finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan',
   );
-  // Events are not collected.
+  // The garbage collector ignores Events.
   if (kind.builtIn && kind.kind === 'Event') return others;
   const policy = asked ?? (kind.orphans && others.length === has.length ? 'Orphan' : undefined);
   if (policy === undefined) return has;
@@ -127,7 +130,7 @@ export function finalizersFor(
   return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
 }
 
-/** What a Namespace waits for beside the finalizers that all objects have. */
+/** The finalizers in `spec.finalizers` of a Namespace. */
 export function finalizersIn(namespace: JsonObject): readonly Json[] {
   const { finalizers } = objectAt(namespace, 'spec');
   return Array.isArray(finalizers) ? finalizers : [];

@@ -1,22 +1,19 @@
 /**
- * What is known of each resource: its kind, scope and habits. The built-in ones are a table, so
- * that they behave like a real kube-apiserver's from the first request; custom ones need no
- * registration: the first object tells the kind and the scope, or a CustomResourceDefinition does,
- * when one is created. What was learned is never forgotten.
+ * What the server knows about each resource: kind, scope and behaviour. The built-in ones are a
+ * table, so that they behave as in a real kube-apiserver from the first request. A custom resource
+ * needs no registration: its first object or its CustomResourceDefinition determines kind and
+ * scope. Nothing that was learned is forgotten.
  *
- * The status rule: a built-in kind has a status subresource when the real one has; a custom kind
- * has one unless its CustomResourceDefinition says otherwise. Where there is one, writes to the
- * object leave `status` alone and writes to `/status` leave everything else alone.
+ * Status subresources: a built-in kind has one if it has one in Kubernetes; a custom kind has one
+ * unless its CustomResourceDefinition says otherwise. With a status subresource, writes to the
+ * object ignore `status`, and writes to `/status` ignore everything else.
  */
 import { CapstanError } from '../../../base/errors.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 import { isConditionTrue } from './definitions.ts';
 
-/**
- * A resource is named by group, version and plural; forms.ts tells which of them have their objects
- * in common.
- */
+/** Group, version and plural name a resource. conversion.ts says which resources share their objects. */
 export interface ResourceName {
   group: string;
   version: string;
@@ -24,61 +21,64 @@ export interface ResourceName {
 }
 
 export interface Kind extends ResourceName {
-  /** 'ConfigMap'; a guess from the plural until `known`. */
+  /** 'ConfigMap'; guessed from the plural while `known` is false. */
   kind: string;
   listKind: string;
   singular: string;
   shortNames: readonly string[];
-  /** Groups of kinds that clients ask for by one name, such as `all`. */
+  /** Groups of resources that kubectl takes by one name, such as `all`. */
   categories: readonly string[];
-  /** undefined until the first object of a custom resource tells. */
+  /** undefined until the first object of a custom resource is created. */
   namespaced: boolean | undefined;
   builtIn: boolean;
-  /** The kind is certain: built in, defined by a CustomResourceDefinition, or told by an object. */
+  /** The kind is certain: it is built in, defined, or was learned from an object. */
   known: boolean;
-  /** There is a status subresource. */
+  /** The resource has a status subresource. */
   status: boolean;
   /**
-   * Whether `metadata.generation` counts, and what for: built-in kinds count `spec` (two of them
-   * more), custom ones all but metadata and status.
+   * What increments `metadata.generation`: a change of `spec` for built-in kinds (two also count
+   * other members), a change of anything but metadata and status for custom ones.
    */
   generation: 'spec' | 'all' | 'first' | 'none';
-  /** An update without resourceVersion is accepted. */
+  /** Updates without resourceVersion are accepted. */
   unconditional: boolean;
   /** An update of an object that does not exist creates it. */
   createOnUpdate: boolean;
-  /** A delete answers with the object instead of a Status. */
+  /** A delete returns the object instead of a Status. */
   returnsDeleted: boolean;
-  /** A delete that names no policy leaves the dependents to themselves. */
+  /** A delete without a policy orphans the dependents. */
   orphans: boolean;
-  /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
+  /**
+   * false: the definition was deleted, or the resource was removed; its paths are answered with
+   * 404.
+   */
   served: boolean;
-  /** An apiVersion of before, in which objects are taken too. */
+  /** An older apiVersion in which request bodies are accepted too. */
   formerly?: string;
-  /** The verbs of a kind whose objects are not stored; others have all verbs. */
+  /** The verbs of a kind whose objects are not stored; undefined: all verbs. */
   verbs?: readonly string[];
-  /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
+  /** The schema of its CustomResourceDefinition; without one, any member is accepted. */
   schema?: Schema;
-  /** What that says of all versions together. */
+  /** What the CustomResourceDefinition says about all versions. */
   definition?: Definition;
-  /** The fields of a custom resource that a selector may name: `spec.host`. */
+  /** The fields of a custom resource that a field selector may name: `spec.host`. */
   selectable?: readonly string[];
-  /** What a Table of custom resources shows, as its definition has it. */
+  /** additionalPrinterColumns of the CustomResourceDefinition. */
   printerColumns?: readonly JsonObject[];
-  /** What is warned of where a client uses this version. */
+  /** The warning that each request for this version gets. */
   deprecation?: string;
-  /** Where its scale subresource finds the replicas, if it has one. */
+  /** Where the scale subresource finds the replicas, if there is one. */
   scale?: ScalePaths;
 }
 
-/** Versions are named as objects have them: `example.com/v1`. */
+/** Versions are written as in objects: `example.com/v1`. */
 export interface Definition {
   schemas: ReadonlyMap<string, Schema | undefined>;
-  /** The version in which objects are stored. */
+  /** The storage version. */
   storage: string;
 }
 
-/** Paths as the CustomResourceDefinition has them: `.spec.replicas`. */
+/** Paths as in the CustomResourceDefinition: `.spec.replicas`. */
 export interface ScalePaths {
   specReplicas: string;
   statusReplicas: string;
@@ -86,21 +86,25 @@ export interface ScalePaths {
 }
 
 /**
- * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural,
- * flags, short names. n namespaced · s status subresource · g generation · 1 generation, and it
- * stays 1 · c update needs a resourceVersion · u an update may create · r a delete answers with the
- * object · o it orphans unless told otherwise · k scale subresource · a in the category `all` · x
- * in `api-extensions` · v it is created alone, and nothing is stored · l it is read alone.
+ * The resources of Kubernetes 1.36, as in its discovery and its registry strategies. An entry is:
+ * kind, plural, flags, short names. n namespaced · s status subresource · g generation · 1
+ * generation that stays 1 · c update needs a resourceVersion · u an update may create · r a delete
+ * returns the object · o a delete orphans by default · k scale subresource · a category `all` · x
+ * category `api-extensions` · v create only, and nothing is stored · l read only.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `
-    Binding bindings nv; ComponentStatus componentstatuses l cs; ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
+    Binding bindings nv; ComponentStatus componentstatuses l cs; ConfigMap configmaps n cm;
+    Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
     Namespace namespaces sr ns; Node nodes s no; PersistentVolume persistentvolumes sr pv;
-    PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgra po; PodTemplate podtemplates ngr;
-    ReplicationController replicationcontrollers nsgoka rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
+    PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgra po;
+    PodTemplate podtemplates ngr;
+    ReplicationController replicationcontrollers nsgoka rc;
+    ResourceQuota resourcequotas nsr quota; Secret secrets n;
     Service services nsura svc; ServiceAccount serviceaccounts nr sa`,
   'admissionregistration.k8s.io/v1': `
-    MutatingAdmissionPolicy mutatingadmissionpolicies gcx; MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gcx;
+    MutatingAdmissionPolicy mutatingadmissionpolicies gcx;
+    MutatingAdmissionPolicyBinding mutatingadmissionpolicybindings gcx;
     MutatingWebhookConfiguration mutatingwebhookconfigurations gcx;
     ValidatingAdmissionPolicy validatingadmissionpolicies sgcx;
     ValidatingAdmissionPolicyBinding validatingadmissionpolicybindings gcx;
@@ -108,12 +112,14 @@ const BUILT_IN: Record<string, string> = {
   'apiextensions.k8s.io/v1': 'CustomResourceDefinition customresourcedefinitions sgcx crd,crds',
   'apiregistration.k8s.io/v1': 'APIService apiservices scx',
   'apps/v1': `
-    ControllerRevision controllerrevisions n; DaemonSet daemonsets nsga ds; Deployment deployments nsgka deploy;
+    ControllerRevision controllerrevisions n; DaemonSet daemonsets nsga ds;
+    Deployment deployments nsgka deploy;
     ReplicaSet replicasets nsgka rs; StatefulSet statefulsets nsgka sts`,
   'authentication.k8s.io/v1': `
     SelfSubjectReview selfsubjectreviews v; TokenReview tokenreviews v`,
   'authorization.k8s.io/v1': `
-    LocalSubjectAccessReview localsubjectaccessreviews nv; SelfSubjectAccessReview selfsubjectaccessreviews v;
+    LocalSubjectAccessReview localsubjectaccessreviews nv;
+    SelfSubjectAccessReview selfsubjectaccessreviews v;
     SelfSubjectRulesReview selfsubjectrulesreviews v; SubjectAccessReview subjectaccessreviews v`,
   'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
   'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
@@ -130,13 +136,16 @@ const BUILT_IN: Record<string, string> = {
   'node.k8s.io/v1': 'RuntimeClass runtimeclasses cu',
   'policy/v1': 'PodDisruptionBudget poddisruptionbudgets nsgc pdb',
   'rbac.authorization.k8s.io/v1': `
-    ClusterRole clusterroles u; ClusterRoleBinding clusterrolebindings u; Role roles nu; RoleBinding rolebindings nu`,
+    ClusterRole clusterroles u; ClusterRoleBinding clusterrolebindings u; Role roles nu;
+    RoleBinding rolebindings nu`,
   'resource.k8s.io/v1': `
-    DeviceClass deviceclasses gr; ResourceClaim resourceclaims nsr; ResourceClaimTemplate resourceclaimtemplates nr;
+    DeviceClass deviceclasses gr; ResourceClaim resourceclaims nsr;
+    ResourceClaimTemplate resourceclaimtemplates nr;
     ResourceSlice resourceslices gr`,
   'scheduling.k8s.io/v1': 'PriorityClass priorityclasses 1 pc',
   'storage.k8s.io/v1': `
-    CSIDriver csidrivers cr; CSINode csinodes cr; CSIStorageCapacity csistoragecapacities nc; StorageClass storageclasses r sc;
+    CSIDriver csidrivers cr; CSINode csinodes cr; CSIStorageCapacity csistoragecapacities nc;
+    StorageClass storageclasses r sc;
     VolumeAttachment volumeattachments scr; VolumeAttributesClass volumeattributesclasses r vac`,
 };
 
@@ -157,7 +166,7 @@ export const isNamespace = (kind: Kind): boolean =>
 export const apiVersionOf = (name: { group: string; version: string }): string =>
   name.group === '' ? name.version : `${name.group}/${name.version}`;
 
-/** The group of an apiVersion; 'v1' has none. */
+/** Splits an apiVersion into group and version; the group of 'v1' is ''. */
 export function splitApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
   return slash < 0
@@ -201,9 +210,7 @@ function builtIns(): Kind[] {
   );
 }
 
-/**
- * 'websites' → 'Website', 'policies' → 'Policy': what a kind is called before anybody has said so.
- */
+/** 'websites' → 'Website', 'policies' → 'Policy': the guess before the kind is known. */
 function guessSingular(plural: string): string {
   if (plural.endsWith('ies')) return `${plural.slice(0, -3)}y`;
   if (/(s|x|z|ch|sh)es$/.test(plural)) return plural.slice(0, -2);
@@ -233,7 +240,7 @@ function guess(name: ResourceName): Kind {
   };
 }
 
-/** What the scale subresource shows: read and patched as an object, but of no resource. */
+/** The object of the scale subresource: it is read and patched, but belongs to no resource. */
 export const SCALE: Kind = {
   ...guess({ group: 'autoscaling', version: 'v1', plural: 'scales' }),
   builtIn: true,
@@ -241,8 +248,8 @@ export const SCALE: Kind = {
   namespaced: true,
 };
 
-/** A built-in kind that is sent to a subresource, and of no resource of its own. */
-const sent = (group: string, plural: string, kind: string): Kind => ({
+/** A built-in kind that is sent to a subresource and belongs to no resource. */
+const bodyKind = (group: string, plural: string, kind: string): Kind => ({
   ...guess({ group, version: 'v1', plural }),
   kind,
   builtIn: true,
@@ -250,21 +257,21 @@ const sent = (group: string, plural: string, kind: string): Kind => ({
   namespaced: true,
 });
 
-export const TOKEN_REQUEST = sent('authentication.k8s.io', 'tokenrequests', 'TokenRequest');
-export const BINDING = sent('', 'bindings', 'Binding');
+export const TOKEN_REQUEST = bodyKind('authentication.k8s.io', 'tokenrequests', 'TokenRequest');
+export const BINDING = bodyKind('', 'bindings', 'Binding');
 const EVICTION: Kind = {
-  ...sent('policy', 'evictions', 'Eviction'),
+  ...bodyKind('policy', 'evictions', 'Eviction'),
   formerly: 'policy/v1beta1',
 };
 
-/** What is sent to the subresources that are created alone. */
-export const SENT_TO: Readonly<Record<string, Kind>> = {
+/** The kinds of the subresources that only support create. */
+export const SUBRESOURCE_BODIES: Readonly<Record<string, Kind>> = {
   binding: BINDING,
   eviction: EVICTION,
   token: TOKEN_REQUEST,
 };
 
-/** The resources of a CustomResourceDefinition, one for each of its versions. */
+/** The resources of a CustomResourceDefinition, one per version. */
 export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {
   const spec = objectAt(crd, 'spec');
   const plural = stringAt(objectAt(spec, 'names'), 'plural');
@@ -278,7 +285,7 @@ export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonO
 const strings = (list: Json | undefined): string[] =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'string') : [];
 
-/** What one version says of its objects. */
+/** Schema and scale paths of one version. */
 function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } {
   const schema = schemaAt(objectAt(version, 'schema'), 'openAPIV3Schema');
   const scale = objectAt(version, 'subresources').scale;
@@ -311,13 +318,16 @@ function deprecationOf(
   return { deprecation: warning || `${apiVersion} ${kind} is deprecated` };
 }
 
-/** All kinds of one server. */
+/** All resources of one server. */
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
   readonly #builtInKinds = new Set<string>();
-  /** By group. */
+  /** Versions by group. */
   readonly #builtInVersions = new Map<string, readonly string[]>();
-  /** The custom resources with a status; undefined: all but those that are defined otherwise. */
+  /**
+   * The custom resources with a status subresource; undefined: all but those whose definition has
+   * none.
+   */
   #statusOf: ReadonlySet<string> | undefined;
 
   constructor() {
@@ -330,7 +340,7 @@ export class Kinds {
     }
   }
 
-  /** The resource, built in, learned or guessed. Asking teaches nothing. */
+  /** The resource: built in, learned or guessed. A lookup learns nothing. */
   get(name: ResourceName): Kind {
     const key = resourceKey(name);
     const known = this.#byResource.get(key);
@@ -342,7 +352,7 @@ export class Kinds {
     return { ...unknown, kind, listKind, singular, namespaced, served: definition === undefined };
   }
 
-  /** The versions of a custom resource that are known beside this one, served or not. */
+  /** The other known versions of a custom resource, served or not. */
   otherVersions({ group, version, plural }: ResourceName): Kind[] {
     const all = [...this.#byResource.values()];
     return all.filter(
@@ -351,22 +361,22 @@ export class Kinds {
     );
   }
 
-  /** From now on the resource is served, or not. What is known of it is kept. */
+  /** Serves the resource from now on, or stops that. What is known about it is kept. */
   serve(name: ResourceName, served: boolean): void {
     this.#byResource.set(resourceKey(name), { ...this.get(name), served });
   }
 
-  /** Whether a built-in kind of that name exists, whatever its resource. */
+  /** Whether there is a built-in kind of that name. */
   isBuiltIn(apiVersion: string, kind: string): boolean {
     return this.#builtInKinds.has(`${apiVersion}/${kind}`);
   }
 
-  /** The versions of one of Kubernetes' own groups; none: the group is anybody's. */
+  /** The versions of a group of Kubernetes; empty for other groups. */
   builtInVersions(group: string): readonly string[] {
     return this.#builtInVersions.get(group) ?? [];
   }
 
-  /** An object was created: its kind and scope are from now on the resource's. */
+  /** Called when an object was created: sets kind and scope of its resource. */
   learn(kind: Kind, object: { kind: string; namespaced: boolean }): void {
     if (kind.known && kind.namespaced !== undefined) return;
     const named = kind.known
@@ -379,8 +389,8 @@ export class Kinds {
   }
 
   /**
-   * A custom resource is known before its first object. Of one that is defined, or built in,
-   * nothing changes. Throws CapstanError INVALID_ARGUMENT for another plural of a built-in kind.
+   * Registers a custom resource before its first object. A built-in or defined resource does not
+   * change. Throws CapstanError INVALID_ARGUMENT for a wrong plural of a built-in kind.
    */
   declare(resource: ResourceName & { kind: string; namespaced: boolean }): void {
     const { group, version, plural, kind, namespaced } = resource;
@@ -391,7 +401,8 @@ export class Kinds {
       if (other.builtIn && other.group === group && other.kind === kind && other.plural !== plural)
         throw new CapstanError(
           'INVALID_ARGUMENT',
-          `"${plural}" is no resource of ${apiVersionOf(name)}: its kind ${kind} is "${other.plural}"`,
+          `"${plural}" is no resource of ${apiVersionOf(name)}: its kind ${kind} is ` +
+            `"${other.plural}"`,
         );
     const status = this.#statusOf === undefined || this.#statusOf.has(resourceKey(name));
     const singular = kind.toLowerCase();
@@ -401,8 +412,8 @@ export class Kinds {
   }
 
   /**
-   * From now on these custom resources have a status subresource, and no others that no
-   * CustomResourceDefinition defines.
+   * From now on, of the custom resources without a CustomResourceDefinition only these have a
+   * status subresource.
    */
   onlyStatusOf(resources: readonly ResourceName[]): void {
     this.#statusOf = new Set(resources.map(resourceKey));
@@ -412,7 +423,7 @@ export class Kinds {
     }
   }
 
-  /** A CustomResourceDefinition was written. What it lacks is left as guessed. */
+  /** Called when a CustomResourceDefinition was written. Members that it lacks keep the guess. */
   define(crd: JsonObject): void {
     const established = isConditionTrue(crd, 'Established');
     const names = objectAt(
@@ -423,7 +434,7 @@ export class Kinds {
     const versions = definedBy(crd);
     const [first] = versions;
     if (kind === '' || first === undefined) return;
-    // A version that is not defined any more is not served either.
+    // A version that is no longer defined is no longer served.
     for (const other of this.otherVersions({ ...first.name, version: '' }))
       this.serve(other, false);
     const stored = versions.find(({ version }) => version.storage === true) ?? first;
@@ -459,7 +470,7 @@ export class Kinds {
     }
   }
 
-  /** All kinds that are built in or were learned, and are served. */
+  /** All built-in and learned kinds that are served. */
   all(): Kind[] {
     return [...this.#byResource.values()].filter((kind) => kind.served);
   }

@@ -1,7 +1,6 @@
 /**
- * `metadata` as the server keeps it: the members it knows, of the types they must have, none of
- * them empty. What a client may not set (uid, times, generation, managedFields, selfLink) is
- * decided in strategy.ts; here is only the shape.
+ * The shape of `metadata`: known members of the right types, without empty ones. strategy.ts
+ * decides what a client may not set (uid, times, generation, managedFields, selfLink).
  */
 import {
   isObject,
@@ -36,7 +35,7 @@ const STRINGS = [
 ];
 const NUMBERS = ['generation', 'deletionGracePeriodSeconds'];
 const MAPS = ['labels', 'annotations'];
-/** The order in which members are kept. */
+/** The order in which members are stored. */
 const ORDER = [
   ...[
     'name',
@@ -58,17 +57,14 @@ const ORDER = [
   'managedFields',
 ];
 
-/** The words of Go's JSON decoder, which the real server passes on. */
+/** The text of Go's JSON decoder, which the real server returns. */
 const mismatch = (kind: Kind, member: string, value: Json, type: string): Error =>
   new MetadataTypeError(
     kind,
     unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`),
   );
 
-/**
- * Metadata of another type: a 400 where it was sent, and where a patch led to it what that makes of
- * `why`.
- */
+/** Metadata of a wrong type: a 400 if a client sent it; `why` is the text if a patch led to it. */
 export class MetadataTypeError extends ApiError {
   readonly why: string;
 
@@ -85,8 +81,8 @@ export class MetadataTypeError extends ApiError {
 }
 
 /**
- * Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones
- * ignored.
+ * Known members of the right types, in a fixed order. Empty and unknown members and null are
+ * dropped.
  */
 export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject {
   if (raw === undefined || raw === null) return {};
@@ -102,13 +98,13 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
       else if (value !== '') members.push([member, value]);
     } else if (NUMBERS.includes(member)) {
       if (typeof value !== 'number') throw mismatch(kind, member, value, 'int64');
-      // Go has a pointer to the seconds, and leaves out a generation of zero.
+      // Go has a pointer to the seconds, and omits a generation of zero.
       if (value !== 0 || member !== 'generation') members.push([member, value]);
     } else if (MAPS.includes(member)) {
       const map = stringMap(kind, member, value);
       if (Object.keys(map).length > 0) members.push([member, map]);
     } else if (member === 'managedFields') {
-      // An empty list is kept: it asks that nobody owns anything.
+      // An empty list is kept: it removes all managers.
       members.push([member, objectList(kind, member, value)]);
     } else {
       const list =
@@ -151,15 +147,15 @@ function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
   return value;
 }
 
-/** apimachinery: TotalAnnotationSizeLimitB, keys and values in bytes. */
+/** apimachinery: TotalAnnotationSizeLimitB, the size of keys and values in bytes. */
 const MOST_ANNOTATIONS = 256 * 1024;
 
-/** The checks that the real server makes of the metadata of an object; kinds make several. */
+/** A check of an object's metadata. Some kinds make several, and so report an error twice. */
 type Check = (now: JsonObject, old: JsonObject) => FieldError[];
 
 /**
- * apimachinery: ValidateObjectMeta and ValidateObjectMetaUpdate; in capitals those of
- * kubernetes/pkg/apis/core/validation, which know Kubernetes' own finalizers too.
+ * apimachinery: ValidateObjectMeta and ValidateObjectMetaUpdate. Capital letters are the variants
+ * of kubernetes/pkg/apis/core/validation, which also check the finalizers without a group.
  */
 const CHECKS: Readonly<Record<string, Check>> = {
   m: (now) => wholeErrors(now),
@@ -169,8 +165,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
 };
 
 /**
- * The checks that a kind's strategy makes in an update of an object, and in one of its status after
- * the slash, where they are others than `U`. All of them tell of the same error again.
+ * The checks of a kind's strategy in an update and, after the slash, in a status update, if they
+ * are not `U`. Each reports the same error again.
  */
 const UPDATE_CHECKS: Readonly<Record<string, string>> = {
   ...{ pods: 'UM/U', secrets: 'UM', configmaps: 'UM', endpoints: 'UM', serviceaccounts: 'UM' },
@@ -199,7 +195,7 @@ function updateChecks(kind: Kind, part: 'object' | 'status'): string {
 const errorsOf = (checks: string, now: JsonObject, old: JsonObject): FieldError[] =>
   [...checks].flatMap((name) => CHECKS[name]?.(now, old) ?? []);
 
-/** Of an update: what the server checks of all kinds, and then what the kind does. */
+/** The errors of an update: those of the checks for all kinds, then those of the kind's own. */
 export const updateErrors = (
   kind: Kind,
   now: JsonObject,
@@ -207,7 +203,7 @@ export const updateErrors = (
   part: 'object' | 'status',
 ): FieldError[] => errorsOf(`mu${updateChecks(kind, part)}`, now, old);
 
-/** Of a kind that checks its spec both before and after this. */
+/** For kinds that check the metadata between two checks of the spec. */
 export function metadataChangeErrors({ value, was }: Place): FieldError[] {
   const of = (object: Json | undefined): JsonObject =>
     isObject(object) ? objectAt(object, 'metadata') : {};
@@ -215,15 +211,15 @@ export function metadataChangeErrors({ value, was }: Place): FieldError[] {
 }
 
 /**
- * Whether a kind checks the metadata of a new object itself, with its name; where it does not, that
- * is done for all kinds once there is nothing else to say.
+ * Whether the kind checks metadata and name of a new object itself. Otherwise they are checked for
+ * all kinds, after everything else.
  */
 export const checksMetadata = (kind: Kind): boolean =>
   !(
     kind.builtIn && /^(policy\/poddisruptionbudgets|\/events)$/.test(`${kind.group}/${kind.plural}`)
   );
 
-/** Of a new object, whose name is checked by validateName. */
+/** The metadata errors of a new object. validateName checks its name. */
 export function createErrors(kind: Kind, metadata: JsonObject): FieldError[] {
   const isOwn = /^(admissionregistration|apiextensions|apiregistration)\./.test(kind.group);
   const isPlain = !kind.builtIn || isOwn || !checksMetadata(kind);
@@ -277,7 +273,9 @@ function ownerErrors(metadata: JsonObject): FieldError[] {
     if (owner.controller !== true) continue;
     const name = `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`;
     if (controller !== undefined) {
-      const why = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      const why =
+        'Only one reference can have Controller set to true. Found "true" in references ' +
+        `for ${controller} and ${name}`;
       errors.push(fieldInvalid('metadata.ownerReferences', owners, why));
     } else controller = name;
   }
@@ -287,7 +285,7 @@ function ownerErrors(metadata: JsonObject): FieldError[] {
 const finalizersOf = (metadata: JsonObject): string[] =>
   (Array.isArray(metadata.finalizers) ? metadata.finalizers : []).map(String);
 
-/** A name without a group is one of Kubernetes' own. */
+/** A finalizer without a group must be one of Kubernetes. */
 function plainFinalizers(metadata: JsonObject): FieldError[] {
   return finalizersOf(metadata).flatMap((name, at) => {
     if (name.includes('/') || OWN_FINALIZERS.includes(name)) return [];
@@ -317,20 +315,21 @@ function validateOwner(owner: JsonObject): FieldError[] {
   return errors;
 }
 
-/** The name of an object that is created, and what it is made from, by the rule of its kind. */
+/** Checks the name and generateName of a new object by the rule of its kind. */
 export function validateName(kind: Kind, object: JsonObject): FieldError[] {
   const metadata = objectAt(object, 'metadata');
   const [name, prefix] = [stringAt(metadata, 'name'), stringAt(metadata, 'generateName')];
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
   const rule = nameRule(kind);
   const only = onlyName(kind, object);
-  /** What is wrong by the rule; of an APIService with such a name nothing more is told. */
+  /** The errors by the rule. For an APIService a wrong name is the only error that is reported. */
   const wrong = (text: string, judged = text): string[] => {
     const errors = rule(judged);
     const isTold = errors.length > 0 && kind.plural === 'apiservices';
     return only === undefined || text === only.name || isTold ? errors : [...errors, only.why];
   };
-  // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
+  // A generated name continues after the dash. apimachinery: api/validation/generic.go
+  // maskTrailingDash.
   const begun = rule === pathSegmentErrors ? prefix : prefix.replace(/[ -~]-$/, 'a');
   const isBegun = prefix !== '' && !(kind.builtIn && WITHOUT_PREFIX.includes(kind.plural));
   return [
@@ -341,7 +340,7 @@ export function validateName(kind: Kind, object: JsonObject): FieldError[] {
   ];
 }
 
-/** The one name that an object may have which says it in its spec too. */
+/** The only name that the object can have, for kinds whose spec determines the name. */
 function onlyName(kind: Kind, object: JsonObject): { name: string; why: string } | undefined {
   const spec = objectAt(object, 'spec');
   const group = stringAt(spec, 'group');
@@ -354,7 +353,7 @@ function onlyName(kind: Kind, object: JsonObject): { name: string; why: string }
   return { name, why: `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(name)}` };
 }
 
-/** Of these only the whole name is checked. */
+/** The generateName of these is not checked, only the whole name. */
 const WITHOUT_PREFIX: readonly string[] = ['deviceclasses', 'replicationcontrollers'];
 
 const NAME_RULES: Readonly<Record<string, (name: string) => string[]>> = {
@@ -362,7 +361,7 @@ const NAME_RULES: Readonly<Record<string, (name: string) => string[]>> = {
   '/services': dnsLabel,
   'apps/statefulsets': dnsLabel,
   'networking.k8s.io/ipaddresses': address,
-  // Checked with the others' metadata, by the rule for all kinds.
+  // These are checked with the other metadata, by the rule for all kinds.
   '/events': pathSegmentErrors,
   'policy/poddisruptionbudgets': pathSegmentErrors,
   'certificates.k8s.io/certificatesigningrequests': pathSegmentErrors,
@@ -375,9 +374,7 @@ function nameRule(kind: Kind): (name: string) => string[] {
   return NAME_RULES[`${kind.group}/${kind.plural}`] ?? subdomain;
 }
 
-/**
- * What an update must not do to an object's metadata; what it leaves out has been filled in before.
- */
+/** What an update must not change in the metadata. Omitted members have been filled in before. */
 function changeErrors(now: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
@@ -385,7 +382,9 @@ function changeErrors(now: JsonObject, old: JsonObject): FieldError[] {
     const added = finalizersOf(now).filter((finalizer) => !had.includes(finalizer));
     if (added.length > 0) {
       const names = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
-      const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`;
+      const why =
+        'no new finalizers can be added if the object is being deleted, found new ' +
+        `finalizers []string{${names}}`;
       errors.push(fieldForbidden('metadata.finalizers', why));
     }
   }

@@ -1,7 +1,7 @@
 /**
- * What names may look like, with the messages of k8s.io/apimachinery's validation, which quote the
- * rule they hold the value against; the rules for labels are in label-rules.ts. Each check gives
- * the messages of what is wrong; none: legal. Also the names that the server makes up.
+ * The rules for names, with the messages of k8s.io/apimachinery's validation. Each check returns
+ * messages; an empty list: the name is valid. Also generates names. The rules for labels are in
+ * label-rules.ts.
  */
 import { randomUUID } from 'node:crypto';
 import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../../base/label-rules.ts';
@@ -15,10 +15,10 @@ const SUBDOMAIN_RULE = exactly(SUBDOMAIN);
 const CONFIG_KEY_RULE = exactly(CONFIG_KEY);
 
 /**
- * The name of an object that comes without one.
+ * The name of an object that is created without one.
  *
  * @param prefix its generateName
- * @param generate a name that begins with it, and is not taken
+ * @param generate returns a free name with that prefix
  */
 export function madeUpName(
   kind: { builtIn: boolean; plural: string },
@@ -26,7 +26,7 @@ export function madeUpName(
   generate: (prefix: string) => string,
 ): string {
   if (prefix === '') return kind.builtIn && kind.plural === 'limitranges' ? randomUUID() : '';
-  // An address is not made up by a random end.
+  // IPAddresses have no generated names.
   return kind.builtIn && kind.plural === 'ipaddresses' ? prefix : generate(prefix);
 }
 
@@ -35,11 +35,12 @@ export function dnsLabel(name: string): string[] {
   if (LABEL_RULE.test(name)) return wrong;
   if (SUBDOMAIN_RULE.test(name)) return [...wrong, 'must not contain dots'];
   const what =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+    'a lowercase RFC 1123 label must consist of lower case alphanumeric characters or ' +
+    "'-', and must start and end with an alphanumeric character";
   return [...wrong, hint(what, LABEL, 'my-name', '123-abc')];
 }
 
-/** All that fits into a path: the rule for RBAC's names. */
+/** Anything that fits into one path segment: the rule for names of RBAC objects. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%']
@@ -58,10 +59,7 @@ export function configKey(key: string): string[] {
   return wrong;
 }
 
-/**
- * apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63
- * long.
- */
+/** apiserver: pkg/storage/names/generate.go: five characters without vowels, at most 63 in all. */
 export function generateName(prefix: string): string {
   const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
   let suffix = '';
@@ -73,11 +71,12 @@ export function generateName(prefix: string): string {
 const LABEL_1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
 const LABEL_1035_RULE = exactly(LABEL_1035);
 
-/** The rule for names that become part of a path or an identifier: versions, plurals, kinds. */
+/** The rule for names that become part of a path or identifier: versions, plurals, kinds. */
 export function label1035(name: string): string[] {
   const wrong = name.length > 63 ? [tooLong(63, 'characters')] : [];
   if (LABEL_1035_RULE.test(name)) return wrong;
   const what =
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start " +
+    'with an alphabetic character, and end with an alphanumeric character';
   return [...wrong, hint(what, LABEL_1035, 'my-name', 'abc-123')];
 }

@@ -1,7 +1,7 @@
 /**
- * Namespaces: which there are from the beginning, what may be created in them, and how they end. A
- * deletion marks one; its controller comes a while later, deletes what lies in it, and ends it when
- * nothing is left. apiserver: pkg/admission/plugin/namespace/lifecycle; kubernetes:
+ * Namespaces: the initial ones, the checks at a create, and the deletion. A deletion marks a
+ * Namespace; after a delay its controller deletes the objects in it, and removes it when none is
+ * left. apiserver: pkg/admission/plugin/namespace/lifecycle; kubernetes:
  * pkg/registry/core/namespace/storage, pkg/controller/namespace.
  */
 import type { Clock } from '../../../base/clock.ts';
@@ -13,31 +13,31 @@ import { metadataOf, type ResourceStore, type Stored } from './store.ts';
 import { ofResource } from './strategy.ts';
 
 export const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces' };
-/** Those that a cluster has from the beginning. */
+/** The Namespaces of a new cluster. */
 export const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const IMMORTAL = ['default', 'kube-system', 'kube-public'];
 /** Milliseconds; kubernetes: namespaceDeletionGracePeriod. */
-const CONTROLLER_COMES = 5000;
+const CONTROLLER_DELAY = 5000;
 const FINALIZER = 'kubernetes';
 
-/** What the controller needs of the registry. */
+/** What the controller needs from the registry. */
 export interface NamespaceHost {
   /** The store of Namespaces. */
   namespaces(): ResourceStore;
-  /** The resources that have objects, or had. */
+  /** All resources that have or had objects. */
   resources(): { kind: Kind; store: ResourceStore }[];
   now(): string;
-  /** Deletes an object; what has finalizers or time to end stays. */
+  /** Deletes an object. One with finalizers or a grace period stays. */
   remove(kind: Kind, store: ResourceStore, stored: Stored): void;
 }
 
 export class NamespaceController {
   readonly #host: NamespaceHost;
   readonly #clock: Clock;
-  /** Whether there are those of a cluster, and a controller that takes its time. */
+  /** Whether the server has the Namespaces of a cluster, and deletes them with a delay. */
   readonly #ofCluster: boolean;
   readonly #timers = new Set<unknown>();
-  /** Their content was deleted: they end when the last of it is gone. */
+  /** Namespaces whose content was deleted: they are removed with their last object. */
   readonly #ending = new Set<string>();
 
   constructor(host: NamespaceHost, clock: Clock, ofCluster: boolean) {
@@ -47,8 +47,9 @@ export class NamespaceController {
   }
 
   /**
-   * Throws 403 where the namespace ends, and 404 where there is none.
-   * @param strict whether it has to be there
+   * Throws 403 if the namespace is being deleted, and 404 if there is none.
+   *
+   * @param strict whether the namespace must exist
    */
   requireOpen(kind: Kind, namespace: string, name: string, strict: boolean): void {
     const stored = this.#host.namespaces().get(namespace);
@@ -60,13 +61,15 @@ export class NamespaceController {
     }
   }
 
-  /** Some of a cluster's may not be deleted. Throws 403. */
-  requireMortal(kind: Kind, name: string): void {
+  /** Throws 403 for a Namespace that may not be deleted. */
+  requireDeletable(kind: Kind, name: string): void {
     if (this.#ofCluster && IMMORTAL.includes(name))
       throw forbiddenObject(ofResource(kind, name), 'this namespace may not be deleted');
   }
 
-  /** The Namespace as its deletion leaves it; undefined: nothing of its own holds it any longer. */
+  /**
+   * The Namespace as its deletion leaves it; undefined: it has no finalizers left and is removed.
+   */
   deleted(kind: Kind, { object }: Stored, options: DeletionOptions): JsonObject | undefined {
     const was = metadataOf(object);
     if (was.deletionTimestamp !== undefined)
@@ -88,7 +91,7 @@ export class NamespaceController {
     };
   }
 
-  /** The Namespace was marked: the controller comes. */
+  /** Called when the Namespace was marked: starts the delay of the controller. */
   marked(name: string): void {
     if (!this.#ofCluster) {
       this.#end(name);
@@ -97,16 +100,16 @@ export class NamespaceController {
     const timer = this.#clock.setTimer(() => {
       this.#timers.delete(timer);
       this.#end(name);
-    }, CONTROLLER_COMES);
+    }, CONTROLLER_DELAY);
     this.#timers.add(timer);
   }
 
-  /** An object in the namespace is gone. */
+  /** Called when an object in the namespace was removed. */
   released(name: string): void {
     if (this.#ending.has(name) && this.#contents(name).length === 0) this.#finalize(name);
   }
 
-  /** No controller comes any more. */
+  /** Stops the controller. */
   stop(): void {
     for (const timer of this.#timers) this.#clock.clearTimer(timer);
     this.#timers.clear();

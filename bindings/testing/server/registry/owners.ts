@@ -1,7 +1,6 @@
 /**
- * The owners of an object's fields, from write to write: what each kind's type is, which fields a
- * path can write, and what `metadata.managedFields` of the written object says. The bookkeeping
- * itself is in apply/.
+ * The `metadata.managedFields` of an object after each write: the type of each kind, and which
+ * fields a path can write. The field sets themselves are in apply/.
  */
 import {
   fieldsOfLastApplied,
@@ -30,35 +29,37 @@ import { typeError } from '../apply/typed.ts';
 import { FieldTypeError, readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { ApiError, badRequest } from '../status.ts';
+import { valueAt, withoutValueAt } from './json-paths.ts';
 import { apiVersionOf, isSigningRequest, type Kind } from './kinds.ts';
-import { valueAt, withoutValueAt } from './paths.ts';
 import { typeIn, typeOf, zeroObject } from './types.ts';
 
-/** Who writes, as the request says. */
+/** The manager and time of a write. */
 export interface FieldManager {
   manager: string;
   now: string;
 }
 
 /**
- * What an object is before it has anything. Built-in kinds write members that are not set, and
- * those are nobody's.
+ * The object before its create. Built-in kinds write members that are not set, which have no owner.
  */
-function nothing(kind: Kind): JsonObject {
+function emptyObject(kind: Kind): JsonObject {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...zeroObject(kind) };
 }
 
-/** What of the status of a CertificateSigningRequest these do not change; others change nothing. */
-const NOT_SIGNED: Readonly<Record<string, readonly string[]>> = {
+/** What signers and approvers cannot change in the status of a CertificateSigningRequest. */
+const STATUS_RESET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   status: ['conditions'],
   approval: ['certificate'],
 };
 
-/** What writes through a path cannot change: the kinds' GetResetFields. */
+/** The fields that writes through a path cannot change: GetResetFields of the kinds' strategies. */
 function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === 'scale') return (fields) => fields;
   if (isSigningRequest(kind))
-    return excludeFields(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
+    return excludeFields(
+      pathOf('spec'),
+      pathOf('status', ...(STATUS_RESET_FIELDS[subresource] ?? [])),
+    );
   if (subresource === '') return kind.status ? excludeFields(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return onlyFields('status');
   if (subresource === 'finalize') return excludeFields(pathOf('status'));
@@ -70,9 +71,7 @@ function filterOf(kind: Kind, subresource: string): Filter {
   );
 }
 
-/**
- * What of the metadata a write to `/status` of a built-in kind does not change; `*`: nothing of it.
- */
+/** Metadata that a write to `/status` of a built-in kind does not change; `*`: all of it. */
 export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   pods: ['deletionTimestamp', 'ownerReferences'],
   deployments: ['labels'],
@@ -89,12 +88,12 @@ const writerOf = (kind: Kind, subresource: string, by: FieldManager): FieldWrite
   apiVersion: apiVersionOf(kind),
   typeIn: (apiVersion) => typeIn(kind, apiVersion),
   subresource,
-  // Who writes a scale is not told when: the real server keeps no time for these.
+  // The real server records no time for writes to a scale.
   now: subresource === 'scale' ? undefined : by.now,
   filter: filterOf(kind, subresource),
 });
 
-/** A scale leaves out replicas that are none: nobody owns them by it. */
+/** A scale omits replicas that are zero, so that they get no owner. */
 function inScale(kind: Kind, object: JsonObject, subresource: string): JsonObject {
   const path = kind.scale?.specReplicas ?? '';
   const isNone = subresource === 'scale' && valueAt(object, path) === 0;
@@ -104,7 +103,7 @@ function inScale(kind: Kind, object: JsonObject, subresource: string): JsonObjec
 const managedFieldsOf = (object: JsonObject): Json | undefined =>
   objectAt(object, 'metadata').managedFields;
 
-/** The `managedFields` of what an update or a creation makes; undefined: there are none. */
+/** The `managedFields` after an update or create; undefined: there are none. */
 export function ownersAfter(
   kind: Kind,
   live: JsonObject | undefined,
@@ -113,32 +112,32 @@ export function ownersAfter(
   by: FieldManager,
 ): Json | undefined {
   const managers = managersFor(kind, live, next, subresource !== '');
-  // Who took all owners away wants none, until somebody applies.
+  // A client that removed all managers gets none, until the next apply.
   if (live !== undefined && managers.size === 0) return undefined;
-  // Of what its type does not describe nobody owns anything.
+  // Fields that the type does not describe have no owner.
   if (!isTyped(kind, next) || (live !== undefined && !isTyped(kind, live))) return undefined;
   try {
     const owners = ownUpdate(
       typeOf(kind),
-      live === undefined ? nothing(kind) : inScale(kind, live, subresource),
+      live === undefined ? emptyObject(kind) : inScale(kind, live, subresource),
       inScale(kind, next, subresource),
       managers,
       writerOf(kind, subresource, by),
     );
     return owners.size === 0 ? undefined : encodeManagers(owners);
   } catch (error) {
-    // An update is never refused for its owners: there are none then.
+    // An update never fails because of managedFields. They are dropped instead.
     if (error instanceof NotConvertible) return undefined;
     throw error;
   }
 }
 
-/** Of a custom kind without a schema any member is right. */
+/** Without a schema, any member of a custom kind is valid. */
 const isTyped = (kind: Kind, object: JsonObject): boolean =>
   (!kind.builtIn && kind.schema === undefined) ||
   typeError(typeOf(kind), object, [], true) === undefined;
 
-/** A client may send managers of its own with an object; what it gets wrong does not count. */
+/** The managers that a client sent with an object. Invalid ones are ignored. */
 function managersFor(
   kind: Kind,
   live: JsonObject | undefined,
@@ -148,7 +147,7 @@ function managersFor(
   const had = decodeManagers(live === undefined ? undefined : managedFieldsOf(live)) ?? new Map();
   if (liveOnly) return had;
   const given = managedFieldsOf(next);
-  // What was read is mostly sent back as it was.
+  // Clients mostly send back the managers that they have read.
   if (live !== undefined && sameJson(given, managedFieldsOf(live))) return had;
   if (isOwnershipReset(given, kind.builtIn)) return new Map();
   const sent = decodeManagers(given);
@@ -157,20 +156,18 @@ function managersFor(
 
 export interface AppliedObject {
   object: JsonObject;
-  /** false: the object is as it was, and gets no defaults either. */
+  /** false: nothing changed, and no defaults are added. */
   changed: boolean;
-  /**
-   * Its metadata has empty lists or maps: those of custom objects are stored, and only not shown.
-   */
+  /** The metadata has empty lists or maps. For custom objects they are stored, but not returned. */
   hollow: boolean;
   managedFields: Json | undefined;
 }
 
 /**
- * Applies a configuration to an object, or to none. Throws a 400 or 500 for what cannot be applied,
- * and a 409 for conflicts.
+ * Applies a configuration to an object, or to none. Throws 400 or 500 if it cannot be applied, and
+ * 409 on conflicts.
  */
-export function applied(
+export function applyConfiguration(
   kind: Kind,
   live: JsonObject | undefined,
   config: JsonObject,
@@ -183,7 +180,7 @@ export function applied(
   let managers =
     live === undefined ? new Map() : (decodeManagers(managedFieldsOf(live)) ?? new Map());
   if (live !== undefined && managers.size === 0) {
-    managers = ownUpdate(type, nothing(kind), live, managers, {
+    managers = ownUpdate(type, emptyObject(kind), live, managers, {
       ...writer,
       manager: 'before-first-apply',
     }) as typeof managers;
@@ -193,9 +190,17 @@ export function applied(
     takesOver && live ? fieldsOfLastApplied(type, live, writer.apiVersion) : undefined;
   const wrong = live === undefined ? undefined : typeError(type, live, [], true);
   if (wrong !== undefined) throw notTyped(kind, live, wrong);
-  const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force, allowed);
+  const result = ownApply(
+    type,
+    live ?? emptyObject(kind),
+    config,
+    managers,
+    writer,
+    force,
+    allowed,
+  );
   const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
-  const made = result.object ?? live ?? nothing(kind);
+  const made = result.object ?? live ?? emptyObject(kind);
   const object = takesOver ? withLastApplied(made, config) : made;
   const empty = (value: Json | undefined): boolean =>
     typeof value === 'object' && Object.keys(value ?? {}).length === 0;
@@ -213,7 +218,7 @@ function notTyped(kind: Kind, live: JsonObject | undefined, why: string): ApiErr
   return new ApiError(500, `failed to create typed live object (${what}): ${why}`);
 }
 
-/** The words of the real server, which reads what an applied configuration led to. */
+/** The error text of the real server, which decodes the result of an apply. */
 function readApplied(kind: Kind, object: JsonObject): JsonObject {
   try {
     return readFields(kind, object, undefined, true).object;
@@ -223,15 +228,16 @@ function readApplied(kind: Kind, object: JsonObject): JsonObject {
     const [what, as] = [`${namespace ?? ''}/${name}`, `${groupVersionOf(kind)}, Kind=${kind.kind}`];
     throw new ApiError(
       500,
-      `failed to convert new object (${what}; ${as}) to proper version: unable to convert unstructured object to ${as}: error decoding from json: ${error.message}`,
+      `failed to convert new object (${what}; ${as}) to proper version: unable to ` +
+        `convert unstructured object to ${as}: error decoding from json: ${error.message}`,
     );
   }
 }
 
-/** As Go shows a group and version: `apps/v1`, `/v1`. */
+/** Group and version as Go prints them: `apps/v1`, `/v1`. */
 const groupVersionOf = ({ group, version }: Kind): string => `${group}/${version}`;
 
-/** Throws for a configuration that is of another kind, or not of its kind's type. */
+/** Throws if the configuration has another kind, or does not match the type of its kind. */
 export function checkConfiguration(kind: Kind, config: JsonObject): void {
   const [group, version] = splitVersion(config);
   const name = typeof config.kind === 'string' ? config.kind : '';
@@ -242,7 +248,9 @@ export function checkConfiguration(kind: Kind, config: JsonObject): void {
   if (metadata.managedFields !== undefined && metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil');
   }
-  const what = `${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ${group}/${version}, Kind=${name}`;
+  const what =
+    `${stringAt(metadata, 'namespace')}/${stringAt(metadata, 'name')}; ` +
+    `${group}/${version}, Kind=${name}`;
   requireTyped(typeOf(kind), config, what);
 }
 
@@ -252,7 +260,7 @@ function splitVersion(object: JsonObject): [group: string, version: string] {
   return slash < 0 ? ['', apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)];
 }
 
-/** The object with these managers in place of those it has. */
+/** Replaces the managedFields of the object. */
 export function withOwners(object: JsonObject, managedFields: Json | undefined): JsonObject {
   const metadata = without(objectAt(object, 'metadata'), 'managedFields');
   return {
@@ -261,12 +269,12 @@ export function withOwners(object: JsonObject, managedFields: Json | undefined):
   };
 }
 
-/** The same but for when managers wrote: that alone is no change. */
+/** Equal but for the times in managedFields, which alone are no change. */
 export function sameObject(next: JsonObject, old: JsonObject): boolean {
   if (!sameButTimes(managedFieldsOf(next), managedFieldsOf(old))) return false;
   return sameJson(withOwners(next, undefined), withOwners(old, undefined));
 }
 
-/** The same but for metadata and status. */
+/** Equal but for metadata and status. */
 export const sameSpec = (a: JsonObject, b: JsonObject): boolean =>
   sameJson(without(a, 'metadata', 'status'), without(b, 'metadata', 'status'));

@@ -1,7 +1,4 @@
-/**
- * Which object a write means: that of a uid, or of a version. apiserver: pkg/storage
- * Preconditions.
- */
+/** Preconditions of writes: uid and resourceVersion. apiserver: pkg/storage Preconditions. */
 import { type JsonObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { ApiError, conflict, fieldInvalid, invalidObject, staleVersion } from '../status.ts';
@@ -10,10 +7,7 @@ import { isNamespace, type Kind } from './kinds.ts';
 import { metadataOf, type Stored } from './store.ts';
 import { ofOwnKind, ofResource } from './strategy.ts';
 
-/**
- * An update that names a uid means that very object, not one that has its name by now or by this
- * update.
- */
+/** Throws 409 if the update names the uid of another object, as after a delete and create. */
 export function requireUid(
   kind: Kind,
   path: ResourcePath,
@@ -35,19 +29,24 @@ export function requirePreconditions(kind: Kind, existing: Stored, options: Dele
   const name = stringAt(metadata, 'name');
   const subject = isNamespace(kind) ? ofResource(kind, name) : ofOwnKind(kind, name);
   if (options.uid !== undefined && options.uid !== uid) {
-    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    const why =
+      `the UID in the precondition (${options.uid}) does not match the UID in record ` +
+      `(${uid}). The object might have been deleted and then recreated`;
     throw conflict(subject, why);
   }
   if (
     options.resourceVersion !== undefined &&
     options.resourceVersion !== String(existing.version)
   ) {
-    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
+    const why =
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not ` +
+      `match the ResourceVersion in record (${existing.version}). The object might have ` +
+      'been modified';
     throw conflict(subject, why);
   }
 }
 
-/** An update that names a version means the object as it was then; most kinds need not name one. */
+/** Throws 409 if the update names an old resourceVersion. Most kinds accept updates without one. */
 export function requireVersion(
   kind: Kind,
   path: ResourcePath,

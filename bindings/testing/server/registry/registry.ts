@@ -1,7 +1,7 @@
 /**
- * The operations on objects: create, read, update, patch, delete. Each checks all there is to check
- * before it touches a store, and touches it once, in one turn: a request either happened or changed
- * nothing. apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
+ * The operations on objects: create, get, update, patch, apply, delete. Each makes all its checks
+ * before it writes to a store, and writes once and synchronously: a request succeeds or changes
+ * nothing. The order of the checks is that of apiserver's pkg/registry/generic/registry/store.go.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
@@ -31,10 +31,10 @@ import {
   terminatingDefinition,
 } from '../status.ts';
 import { Allocator } from './admission.ts';
+import { servedForm, storageKey, toStoredForm } from './conversion.ts';
 import { DefinitionController } from './definition-controller.ts';
 import { isDefinition } from './definitions.ts';
 import { type DeletionOptions, endsByUpdate, forDeletion } from './deletion.ts';
-import { asStored, shownAs, storageKey } from './forms.ts';
 import {
   isClaim,
   isNamespace,
@@ -47,14 +47,13 @@ import { normalizeMetadata } from './metadata.ts';
 import { generateName, madeUpName } from './names.ts';
 import { NAMESPACES, NamespaceController, OWN_NAMESPACES } from './namespaces.ts';
 import {
-  applied,
+  applyConfiguration,
   checkConfiguration,
   ownersAfter,
   sameObject,
   sameSpec,
   withOwners,
 } from './owners.ts';
-import { makerOf } from './parts.ts';
 import { requirePreconditions, requireUid, requireVersion } from './preconditions.ts';
 import { metadataOf, ResourceStore, type Stored, storeKey, VersionCounter } from './store.ts';
 import {
@@ -66,38 +65,39 @@ import {
   requireKind,
   withNextGeneration,
 } from './strategy.ts';
-import { ownerWarnings, telling, type Written, warningsOf } from './warnings.ts';
+import { makerOf } from './subresources.ts';
+import { addWarnings, ownerWarnings, type Written, warningsOf } from './warnings.ts';
 
-/** Turns the existing object into the one the client wants. */
+/** Returns the wanted object for the existing one. */
 export type ChangeObject = (existing: JsonObject) => JsonObject;
 
-/** How to write: who does, and whether it counts. */
+/** Options of a write. */
 export interface StoreWriteOptions {
   dryRun: boolean;
   /** The field manager. */
   manager: string;
-  /** Who sent the request. */
+  /** The user who sent the request. */
   user?: ServerUser | undefined;
-  /** Asked before an object of this kind is written; throws what is refused. */
+  /** Called before an object of this kind is written; throws to refuse the write. */
   guard?: ((kind: Kind, object: JsonObject, old: JsonObject | undefined) => void) | undefined;
-  /** What is stored has empty lists or maps in its metadata. */
+  /** The stored object has empty lists or maps in its metadata. */
   hollow?: boolean | undefined;
 }
 
 export class Registry {
   readonly versions = new VersionCounter();
-  /** Namespaces and custom kinds have to be there before they are used. */
+  /** Namespaces and custom kinds must exist before they are used. */
   strict: boolean;
-  /** The first object of a custom kind tells of it, without a definition. */
+  /** The first object of a custom kind registers it, without a definition. */
   readonly learns: boolean;
   readonly #becomesStrict: boolean;
   readonly kinds = new Kinds();
   readonly #stores = new Map<string, ResourceStore>();
-  /** The resources of these, each by the name that it was asked for first. */
+  /** The resources of the stores, each by the name that was requested first. */
   readonly #resources: ResourceName[] = [];
   /**
-   * Stored objects that have empty lists or maps in their metadata. Nobody reads them, so that each
-   * write is a change.
+   * Stored objects with empty lists or maps in their metadata. They are not returned, so that each
+   * write counts as a change.
    */
   readonly #hollow = new WeakSet<JsonObject>();
   readonly #allocator = new Allocator();
@@ -118,23 +118,27 @@ export class Registry {
         const { schema } = this.kinds.get({ ...kind, ...version });
         if (schema === undefined) return each;
         const read = pruneAndDefault(schema, each, false);
-        if (!sameJson(read, each)) this.#hollow.add(read); // as it lies, until it is written
+        // The next write stores it, even if that changes nothing else.
+        if (!sameJson(read, each)) this.#hollow.add(read);
         return read;
       }),
   });
   readonly #namespaces: NamespaceController;
   readonly #historySize: number;
   readonly #wallTime: () => number;
-  /** Up to here every history was dropped; stores that are made later know nothing older either. */
+  /**
+   * The version up to which all histories were dropped, also those of stores that are created
+   * later.
+   */
   #expired = 0;
 
   constructor(options: {
     historySize: number;
     wallTime: () => number;
     clock: Clock;
-    /** undefined: from the first Namespace that is created on */
+    /** undefined: from the create of the first Namespace on */
     strict: boolean | undefined;
-    /** Whether there are the Namespaces of a cluster. */
+    /** Whether the server starts with the Namespaces of a cluster. */
     ofCluster: boolean;
   }) {
     this.learns = options.strict !== true;
@@ -167,7 +171,7 @@ export class Registry {
     this.strict = options.strict === true;
   }
 
-  /** The store of a resource, made at first use. */
+  /** The store of a resource, created at first use. */
   store(resource: ResourceName): ResourceStore {
     const key = storageKey(this.kinds.get(resource));
     let store = this.#stores.get(key);
@@ -181,8 +185,7 @@ export class Registry {
   }
 
   /**
-   * Makes every version that any client has seen too old, as if something had been written and etcd
-   * compacted.
+   * Makes all versions that clients have seen expire, as if etcd had been compacted after a write.
    */
   expireHistory(): void {
     this.#expired = this.versions.next();
@@ -190,9 +193,9 @@ export class Registry {
   }
 
   /**
-   * Deletes all objects of the resource, ends its watches, and serves none of its versions any
-   * longer. Gives the function that serves them again, empty; versions from before are too old to
-   * watch from.
+   * Deletes all objects of the resource, ends its watches, and stops serving all its versions.
+   * Returns a function that serves them again, without objects; watches from older versions are
+   * then answered with 410.
    */
   removeResource(resource: ResourceName): () => void {
     const store = this.store(resource);
@@ -209,25 +212,25 @@ export class Registry {
     };
   }
 
-  /** @param version at least this one; a version that does not exist yet is a 504 */
+  /** @param version the minimum version; a future one is answered with 504 */
   get(path: ResourcePath, version: number): Stored {
     const kind = this.kinds.get(path.resource);
     if (version > this.versions.current)
       throw new TooLargeVersion(version, this.versions.current, path.resource);
     const stored = this.store(path.resource).get(storeKey(path.namespace, path.name));
     if (stored === undefined) throw notFound(ofResource(kind, path.name));
-    return shownAs(kind, stored);
+    return servedForm(kind, stored);
   }
 
   create(path: ResourcePath, body: JsonObject, options: StoreWriteOptions): Written {
     const kind = this.kinds.get(path.resource);
     const object = this.#inNamespace(kind, path, body);
-    return telling(ownerWarnings(object), () =>
+    return addWarnings(ownerWarnings(object), () =>
       this.#create(kind, path, object, options, undefined, true),
     );
   }
 
-  /** An object that is answered and not stored, with its managers: a review. */
+  /** An object that is returned and not stored, with its managers: a review. */
   unstored(kind: Kind, path: ResourcePath, body: JsonObject, manager: string): JsonObject {
     const object = asPosted(this.#inNamespace(kind, path, body));
     const by = { manager, now: this.now() };
@@ -236,7 +239,9 @@ export class Registry {
     return assemble(kind, metadataOf(owned), owned);
   }
 
-  /** apiserver: registry/generic/registry/store.go: eight tries, as a name may be taken. */
+  /**
+   * apiserver: registry/generic/registry/store.go makes up to eight tries, as a name may be taken.
+   */
   #generated(prefix: string, { resource, namespace }: ResourcePath): string {
     let name = generateName(prefix);
     for (let tries = 1; tries < 8 && this.store(resource).get(storeKey(namespace, name)); tries++)
@@ -245,8 +250,8 @@ export class Registry {
   }
 
   /**
-   * @param owners the `managedFields` where they are known: of an object that is applied
-   * @param posted it is created by a POST, and not by an update or an apply
+   * @param owners the `managedFields` of an object that is applied
+   * @param posted the create is a POST, not an update or apply
    */
   #create(
     kind: Kind,
@@ -283,7 +288,7 @@ export class Registry {
     });
     const store = this.store(path.resource);
     const key = storeKey(path.namespace, name);
-    return telling(warningsOf(kind, made), () => {
+    return addWarnings(warningsOf(kind, made), () => {
       const version = stringAt(given, 'resourceVersion');
       if (!options.dryRun && Number(version) > 0)
         throw new ApiError(500, 'resourceVersion should not be set on objects to be created');
@@ -295,15 +300,15 @@ export class Registry {
       if (options.dryRun) return { code: 201, json: unstored(made, version) };
       this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
       if (this.#becomesStrict && isNamespace(kind)) this.strict = true;
-      // The real server writes a claim again by the first update, whatever it changes.
+      // The real server writes a claim at its first update, even if nothing changes.
       const hollow = options.hollow === true || isClaim(kind);
       return { code: 201, json: this.#put(kind, store, key, made, hollow).json };
     });
   }
 
   /**
-   * An update replaces the object by the body; a patch changes the existing one. Both may fail on a
-   * stale version.
+   * An update replaces the object with the body; a patch changes the existing one. Both may fail
+   * with a conflict.
    */
   update(
     path: ResourcePath,
@@ -319,7 +324,7 @@ export class Registry {
     if (existing === undefined && !creates) throw notFound(ofResource(kind, path.name));
     const sent = patch ? change(existing?.object ?? {}) : change.body;
     const wanted = whole ?? this.#named(path, this.#inNamespace(kind, path, sent));
-    return telling(ownerWarnings(wanted), () => {
+    return addWarnings(ownerWarnings(wanted), () => {
       const uid = stringAt(metadataOf(existing?.object ?? {}), 'uid');
       if (whole !== undefined) requireUid(kind, path, whole, { key, uid });
       if (existing === undefined) return this.#create(kind, path, withoutVersion(wanted), options);
@@ -335,7 +340,7 @@ export class Registry {
     });
   }
 
-  /** Applies a configuration: creates the object, or merges into it what its owners allow. */
+  /** Applies a configuration: creates the object, or merges the configuration into it. */
   apply(
     path: ResourcePath,
     config: JsonObject,
@@ -348,14 +353,21 @@ export class Registry {
     if (existing === undefined && path.subresource !== '')
       throw notFound(ofResource(kind, path.name));
     const by = { manager: options.manager, now: this.now() };
-    const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
+    const result = applyConfiguration(
+      kind,
+      existing?.object,
+      config,
+      path.subresource,
+      by,
+      options.force,
+    );
     const how = { ...options, hollow: result.hollow };
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
-    return telling(ownerWarnings(wanted), () => {
+    return addWarnings(ownerWarnings(wanted), () => {
       if (existing !== undefined) {
         requireVersion(kind, path, wanted, existing);
         const next = result.changed ? prepare(kind, wanted, true) : wanted;
-        // What is pruned afterwards was a change.
+        // Members that are pruned afterwards count as a change.
         const counts =
           kind.schema !== undefined &&
           kind.generation === 'all' &&
@@ -373,21 +385,23 @@ export class Registry {
       }
       const uid = stringAt(metadataOf(wanted), 'uid');
       if (uid !== '') {
-        const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+        const why =
+          `uid mismatch: the provided object specified uid ${uid}, and no existing ` +
+          'object was found';
         throw conflict(ofResource(kind, path.name), why);
       }
       return this.#create(found, path, withoutVersion(wanted), how, result);
     });
   }
 
-  /** Only a namespace that is there, and does not end, takes new objects. Throws 403 or 404. */
+  /** Throws 403 or 404 unless the namespace exists and is not being deleted. */
   requireOpen(kind: Kind, { namespace }: ResourcePath, name: string): void {
     if (namespace !== '') this.#namespaces.requireOpen(kind, namespace, name, this.strict);
   }
 
   #existing(kind: Kind, path: ResourcePath): Stored | undefined {
     const stored = this.store(path.resource).get(storeKey(path.namespace, path.name));
-    return stored === undefined ? undefined : shownAs(kind, stored);
+    return stored === undefined ? undefined : servedForm(kind, stored);
   }
 
   #write(
@@ -415,13 +429,13 @@ export class Registry {
     };
   }
 
-  /** Stores an object as it is: one that is there from the beginning. */
+  /** Stores an object without checks: one of the initial ones. */
   put(kind: Kind, key: string, object: JsonObject): void {
     this.kinds.learn(kind, { kind: kind.kind, namespaced: key.includes('/') });
     this.#put(kind, this.store(kind), key, object);
   }
 
-  /** Changes the object as the server itself does: no manager comes to own anything by it. */
+  /** Changes the object as the server itself, without a change of managedFields. */
   modify(
     path: ResourcePath,
     dryRun: boolean,
@@ -431,13 +445,13 @@ export class Registry {
     const next = change(existing.object, this.now());
     const kind = this.kinds.get(path.resource);
     if (dryRun || sameJson(next, existing.object)) return;
-    this.store(path.resource).put(existing.key, asStored(kind, next));
+    this.store(path.resource).put(existing.key, toStoredForm(kind, next));
   }
 
   delete(path: ResourcePath, options: DeletionOptions): Written {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
-    if (isNamespace(kind)) this.#namespaces.requireMortal(kind, path.name);
+    if (isNamespace(kind)) this.#namespaces.requireDeletable(kind, path.name);
     const existing = store.get(storeKey(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, existing, options);
@@ -447,7 +461,7 @@ export class Registry {
     if (left.pending || kind.returnsDeleted) {
       const object = readJson(left.json) as JsonObject;
       const code = left.pending && options.cascades === true ? 202 : 200;
-      return { code, json: shownAs(kind, { object, json: left.json }).json };
+      return { code, json: servedForm(kind, { object, json: left.json }).json };
     }
     const status = deleted(
       ofResource(kind, path.name),
@@ -456,7 +470,7 @@ export class Registry {
     return { code: 200, json: JSON.stringify(status) };
   }
 
-  /** Deletes what was listed and is still there. */
+  /** Deletes the listed objects that still exist. */
   deleteCollection(path: ResourcePath, listed: readonly Stored[], options: DeletionOptions): void {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
@@ -469,7 +483,7 @@ export class Registry {
     }
   }
 
-  /** Marks the object for deletion while finalizers hold it, and removes it when none does. */
+  /** Marks the object as deleted if it has finalizers; otherwise removes it. */
   #remove(
     kind: Kind,
     store: ResourceStore,
@@ -492,7 +506,8 @@ export class Registry {
   }
 
   /**
-   * Stores the new state unless it is the old one; removes the object when its last finalizer went.
+   * Stores the new state unless it equals the old one. Removes the object if its last finalizer was
+   * removed.
    */
   #replace(
     kind: Kind,
@@ -502,13 +517,13 @@ export class Registry {
     options: StoreWriteOptions & { selfLink?: Json | undefined },
   ): string {
     const was = store.get(existing.key)?.object ?? {};
-    // What lies in a version that is not stored any more is moved by any write.
+    // Any write migrates an object to the current storage version.
     const hollow = options.hollow === true || this.#hollow.has(was);
     const ends = endsByUpdate(kind, next, was);
-    // Nobody wrote it to etcd, where a link is dropped.
+    // selfLink is dropped before a write to etcd, so that it alone is no change.
     if (options.dryRun && typeof options.selfLink === 'string')
       return writeJson({ ...next, metadata: { ...metadataOf(next), selfLink: options.selfLink } });
-    if (!ends && !hollow && sameObject(asStored(kind, next), was)) return existing.json;
+    if (!ends && !hollow && sameObject(toStoredForm(kind, next), was)) return existing.json;
     if (options.dryRun) return writeJson(next);
     if (ends) {
       store.remove(existing.key);
@@ -519,29 +534,32 @@ export class Registry {
     return this.#put(kind, store, existing.key, next, options.hollow).json;
   }
 
-  /** An object is gone: its definition or its namespace may have waited for that. */
+  /**
+   * Called when an object was removed: the deletion of its definition or namespace may wait for
+   * that.
+   */
   #released(kind: Kind, { object }: Stored): void {
     this.#definitions.released(kind);
     this.#namespaces.released(stringAt(metadataOf(object), 'namespace'));
   }
 
-  /** Nothing happens any more by itself. */
+  /** Stops all timers. */
   stop(): void {
     this.#namespaces.stop();
   }
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject, hollow = false): Stored {
     if (!isDefinition(kind)) {
-      const stored = store.put(key, asStored(kind, object));
+      const stored = store.put(key, toStoredForm(kind, object));
       if (hollow) this.#hollow.add(stored.object);
-      return shownAs(kind, stored);
+      return servedForm(kind, stored);
     }
     return this.#definitions.put(key, object);
   }
 
   /**
-   * The object with its metadata in shape and its namespace that of the path; what has none loses
-   * the one it is sent with.
+   * The object with normalized metadata and the namespace of the path; a cluster-scoped object
+   * loses a namespace that was sent.
    */
   #inNamespace(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
     const metadata = normalizeMetadata(kind, object.metadata);
@@ -561,7 +579,8 @@ export class Registry {
     if (name === path.name) return object;
     if (name === '') {
       throw badRequest(
-        `the name of the object (${path.name} based on URL) was undeterminable: name must be provided`,
+        `the name of the object (${path.name} based on URL) was undeterminable: name ` +
+          'must be provided',
       );
     }
     throw badRequest(
@@ -569,7 +588,7 @@ export class Registry {
     );
   }
 
-  /** The time of day as objects have it. */
+  /** The current time in the format of metadata. */
   now(): string {
     return formatTime(this.#wallTime());
   }
@@ -586,6 +605,6 @@ const withoutVersion = (object: JsonObject, sent?: string): JsonObject => ({
   metadata: { ...metadataOf(object), resourceVersion: sent },
 });
 
-/** A dry run's object has no version but the one that it was sent with. */
+/** A dry run returns the resourceVersion that was sent, if any. */
 const unstored = (object: JsonObject, sent: string): string =>
   writeJson(withoutVersion(object, sent === '' ? undefined : sent));

@@ -1,6 +1,7 @@
 /**
- * Writes to `/status` and `/approval` of a CertificateSigningRequest: the one signs, the other
- * decides. kubernetes: pkg/registry/certificates/certificates/strategy.go.
+ * Writes to `/status` and `/approval` of a CertificateSigningRequest: the former sets the
+ * certificate, the latter the decision. kubernetes:
+ * pkg/registry/certificates/certificates/strategy.go.
  */
 import { isObject, type JsonObject, objectAt } from '../json.ts';
 import type { Kind } from './kinds.ts';
@@ -13,7 +14,7 @@ const conditionsOf = (request: JsonObject): readonly JsonObject[] => {
   return Array.isArray(conditions) ? conditions.filter(isObject) : [];
 };
 
-/** The conditions change, and nothing else of the status. */
+/** Replaces the conditions; the rest of the status is kept. */
 export function forApproval(
   kind: Kind,
   object: JsonObject,
@@ -28,7 +29,7 @@ export function forApproval(
   return forStatusUpdate(kind, next, old, 'approval');
 }
 
-/** The certificate and the failures change; what was decided is kept. */
+/** Replaces the certificate and the condition Failed; the decision is kept. */
 export function forSigning(
   kind: Kind,
   object: JsonObject,
@@ -56,7 +57,7 @@ function withConditions(
   };
 }
 
-/** With the times that they were not sent with. */
+/** Adds the times that the client did not send. */
 function timed(
   conditions: readonly JsonObject[],
   old: JsonObject,

@@ -1,13 +1,13 @@
 /**
- * What the server makes of a status that a client writes, before it is checked: the
- * `PrepareForUpdate` of the kinds' status strategies. kubernetes: pkg/registry/core,
+ * What the server changes in the status that a client writes, before validation: the
+ * PrepareForUpdate of the kinds' status strategies. kubernetes: pkg/registry/core,
  * pkg/registry/resource/resourceclaim.
  */
 import { isObject, type Json, type JsonObject, objectAt, sameJson, without } from '../json.ts';
 import { daemonSetChange } from './admission.ts';
 import type { Kind } from './kinds.ts';
 
-/** @param was the status of the object before */
+/** @param was the status before the write */
 type Preparation = (status: JsonObject, was: JsonObject, now: string) => JsonObject;
 
 const PREPARATIONS: Readonly<Record<string, Preparation>> = {
@@ -17,14 +17,14 @@ const PREPARATIONS: Readonly<Record<string, Preparation>> = {
   'resource.k8s.io/resourceclaims': withoutDeallocated,
 };
 
-/** The object with its status as it is checked and stored. */
+/** The object with its status prepared for validation. */
 export function withPreparedStatus(
   kind: Kind,
   object: JsonObject,
   old: JsonObject,
   now: string,
 ): JsonObject {
-  // The generation of a DaemonSet's template is an annotation, but a part of the spec.
+  // The generation of a DaemonSet's template is an annotation, but belongs to the spec.
   if (kind.builtIn && kind.plural === 'daemonsets')
     return daemonSetChange({ ...object, spec: objectAt(old, 'spec') }, old);
   const prepare = kind.builtIn ? PREPARATIONS[`${kind.group}/${kind.plural}`] : undefined;
@@ -39,12 +39,12 @@ const objectsAt = (parent: JsonObject, member: string): readonly JsonObject[] =>
   return Array.isArray(value) ? value.filter(isObject) : [];
 };
 
-/** Nobody configures Nodes through their status any more, but who does already may go on. */
+/** A Node's `status.config` can be kept, but no longer be set. */
 function withoutConfig(status: JsonObject, was: JsonObject): JsonObject {
   return isObject(was.config) ? status : without(status, 'config');
 }
 
-/** The time at which the phase changed, unless the client says another one. */
+/** Sets the time at which the phase changed, unless the client sends one. */
 function withTransitionTime(status: JsonObject, was: JsonObject, now: string): JsonObject {
   const { lastPhaseTransitionTime: had } = was;
   const { lastPhaseTransitionTime: sent = had } = status;
@@ -52,7 +52,7 @@ function withTransitionTime(status: JsonObject, was: JsonObject, now: string): J
   return time === undefined ? status : { ...status, lastPhaseTransitionTime: time };
 }
 
-/** A kubelet of before leaves out the class and the generations: they stay. */
+/** Older kubelets omit qosClass and observedGeneration: the old values are kept. */
 function withPodDefaults(status: JsonObject, was: JsonObject): JsonObject {
   const kept = Object.fromEntries(
     ['qosClass', 'observedGeneration'].flatMap((name): [string, Json][] => {
@@ -65,7 +65,7 @@ function withPodDefaults(status: JsonObject, was: JsonObject): JsonObject {
   if (!Array.isArray(conditions)) return { ...status, ...kept };
   const withGeneration = conditions.map((condition) => {
     if (!isObject(condition)) return condition;
-    // Conditions of one type, of which there may be several, are told apart by their order.
+    // If a type occurs more than once, the order tells the conditions apart.
     const at = before.findIndex(({ type }) => type === condition.type);
     const [old] = at < 0 ? [] : before.splice(at, 1);
     const generation = condition.observedGeneration || old?.observedGeneration;
@@ -74,7 +74,7 @@ function withPodDefaults(status: JsonObject, was: JsonObject): JsonObject {
   return { ...status, ...kept, conditions: withGeneration };
 }
 
-/** A claim that loses devices loses what its status tells of them. */
+/** Removes the status of devices that are no longer allocated. */
 function withoutDeallocated(status: JsonObject, was: JsonObject): JsonObject {
   const { devices } = status;
   if (!Array.isArray(devices)) return status;

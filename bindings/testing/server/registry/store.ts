@@ -1,18 +1,18 @@
 /**
- * The objects of one resource, the events that led to them, and who watches. Invariants:
- * - an object that is stored is never mutated; its JSON text is made once, when it is stored;
- * - versions come from one counter of the whole server and only grow; events lie in order of their
- *   version;
- * - every event with a version above `oldest` is in the history, so a watch from there and a list
- *   as of there are exact;
- * - a watcher is told of an event in the same turn in which it is stored: a client that lists and
- *   then watches from the list's version sees every later event once.
+ * The objects of one resource, their history of events, and the watchers. Invariants:
+ * - a stored object is never mutated; its JSON text is made once, when it is stored;
+ * - all versions come from one counter of the server and only grow; events are in order of their
+ *   versions;
+ * - the history has every event with a version above `oldest`, so that a watch from there and a
+ *   list at any such version are exact;
+ * - watchers are notified in the same turn in which an event is stored: a client that lists and
+ *   then watches from the list's version receives every later event once.
  */
 import { type JsonObject, objectAt, writeJson } from '../json.ts';
 
 /**
- * The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word,
- * not a version.
+ * The version counter of a server. It begins at 1, as etcd's revision does, since resourceVersion 0
+ * has a meaning of its own.
  */
 export class VersionCounter {
   current = 1;
@@ -24,7 +24,7 @@ export class VersionCounter {
     return this.current;
   }
 
-  /** Tells of each new version as it is taken; gives the function that ends this. */
+  /** Calls the listener with each new version. Returns the function that removes it. */
   onNext(listener: (current: number) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -32,7 +32,7 @@ export class VersionCounter {
 }
 
 /**
- * An object as stored. `key` is `namespace/name`, or the name alone where there is no namespace:
+ * A stored object. `key` is `namespace/name`, or the name of a cluster-scoped object, which gives
  * etcd's order of keys.
  */
 export interface Stored {
@@ -45,15 +45,15 @@ export interface Stored {
 export interface StoreEvent {
   readonly version: number;
   readonly key: string;
-  /** What the object was before; undefined when it was created. */
+  /** The object before; undefined at a create. */
   readonly old: Stored | undefined;
-  /** What it is now; undefined when it was removed. */
+  /** The object after; undefined at a removal. */
   readonly now: Stored | undefined;
 }
 
 export interface Watcher {
   event(event: StoreEvent): void;
-  /** The resource is served no longer. */
+  /** The resource is no longer served. */
   closed(): void;
 }
 
@@ -62,9 +62,7 @@ export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, '
 export const storeKey = (namespace: string, name: string): string =>
   namespace === '' ? name : `${namespace}/${name}`;
 
-/**
- * The object with its version in `metadata.resourceVersion`; metadata keeps its order of members.
- */
+/** Sets `metadata.resourceVersion`; the members keep their order. */
 export function withVersion(object: JsonObject, version: number): JsonObject {
   return { ...object, metadata: { ...metadataOf(object), resourceVersion: String(version) } };
 }
@@ -74,18 +72,18 @@ export class ResourceStore {
   readonly #historySize: number;
   readonly #objects = new Map<string, Stored>();
   readonly #watchers = new Set<Watcher>();
-  /** A ring once it is full: `#first` is where the oldest event lies. */
+  /** A ring buffer once it is full: `#first` is the index of the oldest event. */
   readonly #history: StoreEvent[] = [];
   #first = 0;
   #oldest = 0;
-  /** The keys in order, made when a list asks for them. */
+  /** The keys in order; created when a list needs them. */
   #sorted: string[] | undefined = [];
 
   constructor(versions: VersionCounter, historySize: number) {
     this.#versions = versions;
     this.#historySize = historySize;
-    // Nothing was ever dropped, so any version is in the history, also those from before the
-    // resource was first written.
+    // Nothing was dropped yet, so the history covers all versions, also those before the first
+    // write.
     this.#oldest = 0;
   }
 
@@ -97,17 +95,19 @@ export class ResourceStore {
     return this.#objects.size;
   }
 
-  /** The newest version of the server. */
+  /** The current version of the server. */
   get current(): number {
     return this.#versions.current;
   }
 
-  /** The version up to which the history is gone. Watching from it, or from above it, is exact. */
+  /**
+   * The version up to which events were dropped. A watch from this version or a later one is exact.
+   */
   get oldest(): number {
     return this.#oldest;
   }
 
-  /** Stores a new state of the object under the next version, and tells the watchers. */
+  /** Stores a new state of the object under the next version, and notifies the watchers. */
   put(key: string, object: JsonObject): Stored {
     const version = this.#versions.next();
     const complete = withVersion(object, version);
@@ -120,8 +120,8 @@ export class ResourceStore {
   }
 
   /**
-   * Removes the object under the next version; gives its last state with that version, as the
-   * DELETED event shows it.
+   * Removes the object under the next version. Returns its last state with that version, as in the
+   * DELETED event.
    */
   remove(key: string): Stored | undefined {
     const old = this.#objects.get(key);
@@ -134,15 +134,15 @@ export class ResourceStore {
     return { key, version, object, json: writeJson(object) };
   }
 
-  /** The events after a version, in order. The caller has checked that it is not below `oldest`. */
+  /** The events after a version, in order. The caller checks that it is not below `oldest`. */
   *eventsAfter(version: number): Generator<StoreEvent> {
     for (let at = this.#after(version); at < this.#history.length; at++) yield this.#event(at);
   }
 
   /**
-   * The objects as of a version, in order of their keys, starting at `from`, within a namespace if
-   * one is given. The present is undone event by event, so the cost grows with what happened since
-   * and nothing is held for a client that never comes back for its next page.
+   * The objects at a version, in order of their keys, from the key `from` on, of one namespace if
+   * it is given. Undoes the later events, so the cost grows with their number, and no snapshot is
+   * held for clients that never request the next page.
    */
   asOf(version: number, namespace: string, from: string): Stored[] {
     const undone = new Map<string, Stored | undefined>();
@@ -173,8 +173,8 @@ export class ResourceStore {
   }
 
   /**
-   * The version after which exactly `events` events lie up to `version`; fewer where the history
-   * has no more.
+   * The version with exactly `events` events between it and `version`; fewer if the history is
+   * shorter.
    */
   before(version: number, events: number): number {
     const at = this.#after(version) - events - 1;
@@ -187,8 +187,8 @@ export class ResourceStore {
   }
 
   /**
-   * Replaces every object by what it is from now on read as, in its version. No event is sent:
-   * watches end, and their clients list again.
+   * Replaces every object by what `read` returns for it, in the same version. No event is sent:
+   * watches end, and clients list again.
    */
   reread(read: (object: JsonObject) => JsonObject): void {
     this.close();
@@ -199,7 +199,7 @@ export class ResourceStore {
     this.expire(this.#versions.current);
   }
 
-  /** Forgets all events: every version up to `version` is from now on too old to watch from. */
+  /** Drops all events: a watch from a version up to `version` is answered with 410. */
   expire(version: number): void {
     this.#history.length = 0;
     this.#first = 0;
@@ -223,7 +223,7 @@ export class ResourceStore {
     return this.#history[(this.#first + at) % this.#history.length]!;
   }
 
-  /** Where the events after a version begin. */
+  /** The index of the first event after a version. */
   #after(version: number): number {
     let low = 0;
     let high = this.#history.length;

@@ -1,9 +1,7 @@
 /**
- * What the server makes of an object that is to be stored: which members the client may set, what
- * the server sets itself, and what is refused. apiserver: pkg/registry/rest (BeforeCreate,
- * BeforeUpdate) and the kinds' strategies.
- *
- * What built-in kinds are validated for is in ../validation.
+ * What the server changes in an object before it is stored: which members the client may set, what
+ * the server sets, and what it refuses. apiserver: pkg/registry/rest (BeforeCreate, BeforeUpdate)
+ * and the kinds' strategies. The rules for built-in kinds are in ../validation.
  */
 
 import { validateDefinition } from '../definitions/check.ts';
@@ -26,18 +24,18 @@ import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
-import { type Admission, admitted, admittedChange } from './admission.ts';
-import { autoscalerAsShown, autoscalerAsStored, isOldAutoscaler } from './autoscaling-forms.ts';
+import { type Admission, withKeptFields, withServerFields } from './admission.ts';
+import { autoscalerToV1, autoscalerToV2, isOldAutoscaler } from './autoscaling-conversion.ts';
 import { isDefinition, withStoredVersion } from './definitions.ts';
-import { embeddedErrors, withReadMetadata } from './embedded.ts';
+import { embeddedErrors, withReadMetadata } from './embedded-resources.ts';
+import { pathNames } from './json-paths.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
-import { pathNames } from './paths.ts';
 import { metadataOf } from './store.ts';
 import { zeroObject } from './types.ts';
 
-/** The subject of errors that speak of a resource: `configmaps "a" not found`. */
+/** The subject of errors about a resource: `configmaps "a" not found`. */
 export const ofResource = (kind: Kind, name: string): Subject => ({
   group: kind.group,
   // The real server has no store for these.
@@ -45,22 +43,22 @@ export const ofResource = (kind: Kind, name: string): Subject => ({
   name,
 });
 
-/** The subject of errors that speak of a kind: `ConfigMap "a" is invalid`. */
+/** The subject of errors about a kind: `ConfigMap "a" is invalid`. */
 export const ofKind = (kind: Kind, name: string): Subject => ({
   group: kind.group,
   what: kind.kind,
   name,
 });
 
-/** The subject by the server's own kinds: Events of both groups are of one. */
+/** The subject by the internal kind, which Events of both groups share. */
 export const ofOwnKind = (kind: Kind, name: string): Subject => {
   const subject = ofKind(kind, name);
   return kind.builtIn && kind.kind === 'Event' ? { ...subject, group: '' } : subject;
 };
 
 /**
- * A custom object of another kind than its resource's, or by a patch of another version; said after
- * the object's name is known.
+ * Throws for a custom object whose kind, or after a patch version, is not that of its resource.
+ * Checked after the name.
  */
 export function requireKind(kind: Kind, object: JsonObject, name: string): void {
   if (!kind.known || kind.builtIn) return;
@@ -77,8 +75,8 @@ export function requireKind(kind: Kind, object: JsonObject, name: string): void 
 }
 
 /**
- * The members in the order in which the real server writes them: built-in kinds start with kind,
- * custom ones with apiVersion.
+ * Orders the members as the real server writes them: built-in kinds start with kind, custom ones
+ * with apiVersion.
  */
 export function assemble(kind: Kind, metadata: JsonObject, rest: JsonObject): JsonObject {
   const head: JsonObject = kind.builtIn
@@ -87,7 +85,7 @@ export function assemble(kind: Kind, metadata: JsonObject, rest: JsonObject): Js
   return { ...head, metadata, ...without(rest, 'apiVersion', 'kind', 'metadata') };
 }
 
-/** What the status of a built-in kind starts with beside its zero values. */
+/** The initial status of a built-in kind, beside its zero values. */
 const FIRST_STATUS: Record<string, JsonObject> = {
   pods: { phase: 'Pending' },
   namespaces: { phase: 'Active' },
@@ -95,23 +93,17 @@ const FIRST_STATUS: Record<string, JsonObject> = {
   persistentvolumeclaims: { phase: 'Pending' },
 };
 
-/**
- * Which of the kind's objects lose the status that a client creates them with. Nodes register
- * themselves with theirs.
- */
+/** Whether a create drops the status that the client sends. Nodes register with theirs. */
 const ownsStatus = (kind: Kind): boolean =>
   kind.status && !(kind.builtIn && kind.plural === 'nodes');
 
-/** apiserver: rest.WipeObjectMetaSystemFields. Only what is posted cannot be created as deleted. */
+/** apiserver: rest.WipeObjectMetaSystemFields. Only a POST cannot create an object as deleted. */
 export const asPosted = (object: JsonObject): JsonObject => ({
   ...object,
   metadata: without(metadataOf(object), 'deletionTimestamp', 'deletionGracePeriodSeconds'),
 });
 
-/**
- * The object as it is stored first, its metadata complete but for the version. Throws 422 for what
- * is refused.
- */
+/** The object in its first stored state, without the version. Throws 422 if it is invalid. */
 export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonObject {
   const given = metadataOf(object);
   const members: Record<string, Json | undefined> = {
@@ -120,7 +112,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
     namespace: given.namespace,
     uid: set.uid,
     resourceVersion: '',
-    // Kinds that do not count generations keep what the client sends.
+    // Kinds without generations keep the one that the client sends.
     generation: kind.generation === 'none' ? given.generation : 1,
     creationTimestamp: set.now,
     deletionTimestamp: given.deletionTimestamp,
@@ -145,7 +137,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
       };
     }
   }
-  const made = admitted(kind, assemble(kind, metadata, rest), set);
+  const made = withServerFields(kind, assemble(kind, metadata, rest), set);
   const own = validateKind(kind, made, undefined);
   const subject = ofOwnKind(kind, set.name);
   if (!checksMetadata(kind)) refuse(subject, own);
@@ -159,7 +151,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   return made;
 }
 
-/** What is wrong with Events is told by the rules for old ones first. */
+/** For Events the errors of the legacy rules come first. */
 function aheadOfName(kind: Kind, own: FieldError[]): [first: FieldError[], rest: FieldError[]] {
   const isFirst = ({ field }: FieldError): boolean =>
     kind.group === 'events.k8s.io' && field.startsWith('involvedObject');
@@ -167,19 +159,19 @@ function aheadOfName(kind: Kind, own: FieldError[]): [first: FieldError[], rest:
 }
 
 /**
- * The object an update or a patch of the main resource leads to; the version is the old one's until
- * it is stored.
+ * The result of an update or patch of the object itself; it keeps the old version until it is
+ * stored.
  */
 export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const was = metadataOf(old);
   const metadata = carryOver(metadataOf(object), was);
-  // A status that is the server's own is kept whatever the client sends.
+  // With a status subresource, the old status is kept.
   const kept = [
     ...(kind.status ? ['status'] : []),
     ...(kind.builtIn ? (KEPT_BY_UPDATE[kind.plural] ?? []) : []),
   ].map((member) => [member, old[member]]);
   const sent = compactTop({ ...object, ...Object.fromEntries(kept) });
-  const rest = admittedChange(kind, { ...sent, metadata }, old);
+  const rest = withKeptFields(kind, { ...sent, metadata }, old);
   const whole = assemble(kind, withGeneration(kind, metadataOf(rest), was, rest, old), rest);
   const made = isDefinition(kind) ? withStoredVersion(whole) : whole;
   refuse(ofOwnKind(kind, stringAt(was, 'name')), [
@@ -190,8 +182,8 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
 }
 
 /**
- * A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the
- * metadata.
+ * The result of a write to `/status`: the status changes and, for built-in kinds, the metadata that
+ * the kind allows.
  */
 export function forStatusUpdate(
   kind: Kind,
@@ -225,8 +217,8 @@ function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObj
 }
 
 /**
- * What a client may leave out of an update is taken from the object; what it cannot change is
- * checked afterwards.
+ * Metadata that a client may omit in an update is taken from the old object. What must not change
+ * is checked afterwards.
  */
 function carryOver(given: JsonObject, was: JsonObject): JsonObject {
   return compact({
@@ -247,7 +239,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
   });
 }
 
-/** What an update of these built-in kinds does not change. */
+/** Members of built-in kinds that an update does not change. */
 const KEPT_BY_UPDATE: Readonly<Record<string, readonly string[]>> = {
   certificatesigningrequests: ['spec'],
   namespaces: ['spec'],
@@ -256,7 +248,7 @@ const KEPT_BY_UPDATE: Readonly<Record<string, readonly string[]>> = {
 const compactTop = (members: Record<string, Json | undefined>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
-/** What of their metadata counts as a generation of these built-in kinds too. */
+/** Metadata whose change increments the generation of these built-in kinds too. */
 const COUNTED: Readonly<Record<string, string>> = {
   deployments: 'annotations',
   endpointslices: 'labels',
@@ -269,7 +261,7 @@ function withGeneration(
   now: JsonObject,
   old: JsonObject,
 ): JsonObject {
-  // These have no generation until their spec changes.
+  // CSIDrivers have no generation until their spec changes.
   if (kind.builtIn && kind.plural === 'csidrivers' && !sameJson(now.spec, old.spec))
     return { ...metadata, generation: Number(was.generation ?? 0) + 1 };
   const counts = kind.generation === 'spec' || kind.generation === 'all';
@@ -286,19 +278,19 @@ function withGeneration(
   return same && sameMetadata ? metadata : { ...metadata, generation: was.generation + 1 };
 }
 
-/** With the generation after that of the object before. */
+/** Increments the generation of the old object. */
 export function withNextGeneration(object: JsonObject, old: JsonObject): JsonObject {
   const generation = Number(metadataOf(old).generation ?? 0) + 1;
   return { ...object, metadata: { ...metadataOf(object), generation } };
 }
 
-/** The owners, each once. */
+/** Without duplicate entries. */
 const distinct = (owners: Json | undefined): Json | undefined =>
   Array.isArray(owners)
     ? owners.filter((each, at) => !owners.slice(0, at).some((other) => sameJson(other, each)))
     : owners;
 
-/** Without members that are undefined or empty lists and maps, in the order given. */
+/** Drops members that are undefined, null or empty lists and maps, and keeps the order. */
 function compact(members: Record<string, Json | undefined>): JsonObject {
   return Object.fromEntries(
     Object.entries(members).filter(([, value]) => {
@@ -313,11 +305,10 @@ function refuse(subject: Subject, errors: FieldError[]): void {
 }
 
 /**
- * What a kind makes of an object as it is read, before anybody comes to own its fields: a Secret
- * has a type and its stringData in data, a Namespace its name as a label, a custom object the
- * defaults of its schema and no member that it does not know.
+ * What a kind changes in a decoded object, before the fields get owners: the type of a Secret and
+ * its stringData, the name label of a Namespace, the defaults and pruning of a custom object.
  *
- * @param applied it is what an applied configuration led to, and was not read
+ * @param applied the object is the result of an apply, and was not decoded
  */
 export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObject {
   if (!kind.builtIn)
@@ -329,7 +320,7 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
           applied,
         );
   const filled = withKindDefaults(kind, given);
-  const object = isOldAutoscaler(kind) ? autoscalerAsShown(autoscalerAsStored(filled)) : filled;
+  const object = isOldAutoscaler(kind) ? autoscalerToV1(autoscalerToV2(filled)) : filled;
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };
@@ -348,7 +339,7 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
   };
 }
 
-/** A Namespace has its name as a label, also one that the server made up; that one is nobody's. */
+/** The name label of a Namespace. For a generated name the label has no owner. */
 function labelsOf(kind: Kind, metadata: JsonObject, name: string): Json | undefined {
   if (kind.plural !== 'namespaces' || kind.group !== '' || name === '') return metadata.labels;
   return { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
@@ -376,7 +367,7 @@ function validateCustom(
   return withRules(schema, object, old, errors);
 }
 
-/** Items that stand twice, unless some did before: what was wrong may stay so. */
+/** Duplicate items, unless the old object had some too (ratcheting). */
 function newDuplicates(
   schema: Schema,
   object: JsonObject,
@@ -386,7 +377,7 @@ function newDuplicates(
   return duplicateItems(schema, object);
 }
 
-/** With what the rules in CEL say, where the object is such that they can be asked. */
+/** Adds the errors of CEL rules, if the object is valid enough to evaluate them. */
 function withRules(
   schema: Schema,
   object: Json,
@@ -398,7 +389,10 @@ function withRules(
   return [...errors, ...(blocked.length > 0 ? blocked : evaluateRules(schema, object, old))];
 }
 
-/** Of a write to `/status`: the real server looks at the status as if it were the object. */
+/**
+ * The errors of a write to `/status`, where the real server validates the status as if it were the
+ * object.
+ */
 function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldError[] {
   if (kind.schema === undefined) return [];
   const errors = validateObject(kind.schema, object, old).map((error) => ({
@@ -413,7 +407,7 @@ function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldE
   return withRules(kind.schema, object, old, found);
 }
 
-/** Where a kind has a scale, its replicas must be a number that is not negative. */
+/** With a scale subresource, the replicas must be a number that is not negative. */
 function scaleErrors(
   kind: Kind,
   object: JsonObject,
@@ -423,7 +417,9 @@ function scaleErrors(
   const path = kind.scale[which];
   const field = which === 'specReplicas' ? '.spec.replicas' : '.status.replicas';
   const inaccessible = (value: Json, wanted: string): FieldError[] => {
-    const why = `${path} accessor error: ${goText(value)} is of the type ${goType(value)}, expected ${wanted}`;
+    const why =
+      `${path} accessor error: ${goText(value)} is of the type ${goType(value)}, ` +
+      `expected ${wanted}`;
     return [fieldInvalid(field, 0, why)];
   };
   let value: Json | undefined = object;

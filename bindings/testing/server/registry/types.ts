@@ -1,6 +1,6 @@
 /**
- * The type of each kind's objects, made once: from the table for built-in kinds, from their schema
- * for custom ones.
+ * The type of each kind's objects, cached: from the table for built-in kinds, from the schema for
+ * custom ones.
  */
 import type { JsonObject } from '../json.ts';
 import type { Atom } from '../schema/atoms.ts';
@@ -17,7 +17,7 @@ export const typeOf = (kind: Kind): Atom =>
     ? (builtInType(apiVersionOf(kind), kind.kind) ?? untyped)
     : typeOfSchema(kind.schema);
 
-/** The type of a kind's objects in one of its versions; undefined: it has no such version. */
+/** The type of a kind's objects in another version; undefined: there is no such version. */
 export function typeIn(kind: Kind, apiVersion: string): Atom | undefined {
   if (apiVersion === apiVersionOf(kind)) return typeOf(kind);
   return kind.definition?.schemas.has(apiVersion)
@@ -36,7 +36,6 @@ function typeOfSchema(schema: Schema | undefined): Atom {
 }
 
 /**
- * What an object of the kind has where nothing was set: Go writes members of built-in kinds that
- * are not `omitempty`, and structs.
+ * An object with nothing set: Go writes structs, and members of built-in kinds without `omitempty`.
  */
 export const zeroObject = (kind: Kind): JsonObject => typeOf(kind).map?.zero?.() ?? {};

@@ -1,7 +1,6 @@
 /**
- * What a client is warned of, whatever comes of its request: versions that are deprecated, and
- * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate,
- * WarningsOnUpdate).
+ * Warnings to clients, sent whether the request succeeds or fails: deprecated versions, and members
+ * that cause problems. kubernetes: WarningsOnCreate and WarningsOnUpdate of the kinds' strategies.
  */
 
 import { anySchema, schemasOf } from '../definitions/leniency.ts';
@@ -12,19 +11,19 @@ import { builtInWarnings } from '../warnings/kinds.ts';
 import { isDefinition } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 
-/** Of the core group. */
+/** Kinds of the core group. */
 const DEPRECATED: Readonly<Record<string, readonly string[]>> = {
   endpoints: ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
   componentstatuses: ['v1 ComponentStatus is deprecated in v1.19+'],
 };
 
-/** Of every request for the kind. */
+/** The warning for every request for the kind. */
 export function deprecationOf(kind: Kind): readonly string[] {
   if (kind.builtIn) return kind.group === '' ? (DEPRECATED[kind.plural] ?? []) : [];
   return kind.deprecation === undefined ? [] : [kind.deprecation];
 }
 
-/** What a write answers: the status code and the object's text, or a Status. */
+/** The result of a write: the status code and the text of the object or Status. */
 export interface Written {
   code: number;
   json: string;
@@ -32,16 +31,16 @@ export interface Written {
   warnings?: readonly string[];
 }
 
-/** Of what a client sent, whatever comes of it. */
+/** The warnings about owner references, which do not depend on the result of the write. */
 export const ownerWarnings = (object: JsonObject): string[] =>
   duplicateOwners(objectAt(object, 'metadata').ownerReferences);
 
 /**
- * What comes of a write with these warnings, also where it fails.
+ * Adds the warnings to the result of the write, or to its error.
  *
  * @param warnings may be filled by the write
  */
-export function telling(warnings: readonly string[], write: () => Written): Written {
+export function addWarnings(warnings: readonly string[], write: () => Written): Written {
   const all = (more: readonly string[] = []): string[] => [...new Set([...warnings, ...more])];
   try {
     const written = write();
@@ -54,10 +53,10 @@ export function telling(warnings: readonly string[], write: () => Written): Writ
 }
 
 /**
- * Of a create, an update or a patch that leads to this object, once it is found right.
+ * The warnings for a valid object that a create, update or patch leads to.
  *
  * @param old undefined at a create
- * @param part the write is one to the object, or to its `/status`
+ * @param part whether the write is to the object or to its `/status`
  */
 export function warningsOf(
   kind: Kind,
@@ -74,7 +73,7 @@ export function warningsOf(
   return part === 'status' ? [] : unqualifiedFinalizers(object, old);
 }
 
-/** Formats that nobody checks, each once. */
+/** Formats that the server does not check, each once. */
 function unknownFormats(crd: JsonObject): string[] {
   const found = new Set<string>();
   for (const schema of schemasOf(objectAt(crd, 'spec')))
@@ -88,7 +87,7 @@ function unknownFormats(crd: JsonObject): string[] {
 
 const STANDARD = ['orphan', 'foregroundDeletion', 'kubernetes'];
 
-/** Finalizers that are new and have no group. customresource/validator.go. */
+/** New finalizers without a group. customresource/validator.go. */
 function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
   const of = (each: JsonObject | undefined): Json[] => {
     const { finalizers } = objectAt(each ?? {}, 'metadata');
@@ -101,7 +100,10 @@ function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
     .filter((name) => !name.includes('/') && !STANDARD.includes(name))
     .map((name) => {
       const path = name.includes('.') ? ' including a path (/)' : '';
-      return `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+      return (
+        `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified ` +
+        `finalizer name${path} to avoid accidental conflicts with other finalizer writers`
+      );
     });
 }
 

@@ -3,8 +3,8 @@
 import { resourceList } from '../discovery.ts';
 import type { RequestPath, ResourcePath } from '../paths.ts';
 import type { Kind, Kinds } from '../registry/kinds.ts';
-import { methodsOf } from '../registry/parts.ts';
 import { ofResource } from '../registry/strategy.ts';
+import { methodsOf } from '../registry/subresources.ts';
 import { methodNotAllowed, noSuchPath, notFound, notSupported } from '../status.ts';
 import type { ApiTarget } from './request-target.ts';
 

@@ -4,8 +4,8 @@
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
+import { valueAt, withValueAt } from '../registry/json-paths.ts';
 import type { Kind } from '../registry/kinds.ts';
-import { valueAt, withValueAt } from '../registry/paths.ts';
 import type { Registry } from '../registry/registry.ts';
 import { metadataOf } from '../registry/store.ts';
 import { ofResource } from '../registry/strategy.ts';

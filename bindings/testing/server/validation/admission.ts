@@ -1,6 +1,6 @@
 /**
- * The rules of admissionregistration.k8s.io. Expressions are compiled where the peer for CEL is
- * installed, those of mutations as far as it knows their types. kubernetes:
+ * The rules of admissionregistration.k8s.io. Expressions are compiled if the optional CEL package
+ * is installed, those of mutations as far as their types are known. kubernetes:
  * pkg/apis/admissionregistration/validation/validation.go.
  */
 import { isObject, type Json } from '../json.ts';
@@ -22,7 +22,7 @@ const REVIEW_VERSIONS = ['v1', 'v1beta1'];
 
 const hasStar = (at: Place): boolean => at.items.some(({ text }) => text === '*');
 
-/** `*` stands for all others. */
+/** A list with `*` must have no other items. */
 function aloneIfStar(at: Place): void {
   if (at.items.length > 1 && hasStar(at)) at.invalid("if '*' is present, must not specify others");
 }
@@ -46,7 +46,7 @@ function resources(list: Place): void {
   list.need();
   const allSubresources = new Set<string>();
   const allResources = new Set<string>();
-  // As in Go: the last one without a subresource decides.
+  // As in Go, the last resource without a subresource decides.
   let isPlain = false;
   for (const item of list.items) {
     if (!item.need()) continue;
@@ -74,7 +74,7 @@ function clientConfig(at: Place): void {
   if (url.isSet === service.isSet) at.required('exactly one of url or service is required');
   else if (url.isSet) webhookUrl(url);
   else {
-    // The real server hands the two over the wrong way round.
+    // The real server passes the two in the wrong order.
     const [name, namespace] = [service.at('name'), service.at('namespace')];
     if (namespace.isEmpty) name.required();
     if (name.isEmpty) namespace.required();
@@ -84,8 +84,11 @@ function clientConfig(at: Place): void {
   }
 }
 
-const URL_PARTS =
-  /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?<authority>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/s;
+const URL_PARTS = new RegExp(
+  '^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?://(?<authority>[^/?#]*))?[^?#]*' +
+    '(?:\\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$',
+  's',
+);
 
 function webhookUrl(at: Place): void {
   const parts = URL_PARTS.exec(at.text)?.groups ?? {};
@@ -133,7 +136,7 @@ function webhooks(object: Place): void {
   const list = object.at('webhooks');
   const before: readonly Json[] = Array.isArray(list.was) ? list.was : [];
   const old = before.filter(isObject);
-  // What was wrong before an update may stay so.
+  // An error that the old object had too is no error (ratcheting).
   const noSideEffects = old.every(({ sideEffects }) =>
     NO_SIDE_EFFECTS.includes(String(sideEffects)),
   );
@@ -194,14 +197,14 @@ function matchConditions(list: Place, hasParams = false): void {
   }
 }
 
-/** Required, and not spaces alone; whether it is. */
+/** Requires a text that is not only spaces; returns whether it is one. */
 function needText(at: Place): boolean {
   const isText = at.text.trim() !== '';
   if (!isText) at.required('is not specified');
   return isText;
 }
 
-/** A text that is an expression of one of these types. */
+/** Requires an expression of one of these types. */
 function compiles(at: Place, compiler: Compiler, types: readonly string[]): void {
   if (!needText(at)) return;
   const why = compiler.error(at.text.trim(), types);
@@ -224,7 +227,7 @@ function policy(object: Place): void {
   }
 }
 
-/** What its expressions know: the variables that come before them. */
+/** A compiler with the variables that come before the expression. */
 function compilerOf(spec: Place): Compiler {
   const hasParams = spec.at('paramKind').isSet;
   matchConditions(spec.at('matchConditions'), hasParams);
@@ -273,13 +276,18 @@ function validation(at: Place, compiler: Compiler): void {
   if (reason.isSet) reason.among(['Forbidden', 'Invalid', 'RequestEntityTooLarge']);
 }
 
-const RESERVED =
-  /^(true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
+const RESERVED: readonly string[] = [
+  ...['true', 'false', 'null', 'in', 'as', 'break', 'const', 'continue', 'else', 'for', 'function'],
+  ...['if', 'import', 'let', 'loop', 'package', 'namespace', 'return', 'var', 'void', 'while'],
+];
 
 function variables(list: Place, compiler: Compiler): void {
   for (const item of list.items) {
     const name = item.at('name');
-    if (needText(name) && (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name.text) || RESERVED.test(name.text)))
+    if (
+      needText(name) &&
+      (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name.text) || RESERVED.includes(name.text))
+    )
       name.invalid('must be a valid CEL identifier');
     const expression = item.at('expression');
     const why = needText(expression) ? compiler.define(name.text, expression.text) : undefined;
@@ -324,7 +332,7 @@ function matchResources(at: Place): void {
   }
 }
 
-/** Deletes cannot be mutated. */
+/** Rejects the operation DELETE, which cannot be mutated. */
 function noDeletes(rules: Place): void {
   for (const rule of rules.items) {
     for (const item of rule.at('operations').items)
@@ -360,8 +368,8 @@ function mutation(at: Place, compiler: Compiler): void {
 }
 
 /**
- * Its value is of a type that the compiler does not know: it has to be written down as one, of
- * variables that there are.
+ * The compiler does not know the type of a mutation, so this checks only that the variables exist
+ * and that the expression names a type of patch.
  */
 function mutates(at: Place, compiler: Compiler): void {
   if (!needText(at)) return;

@@ -13,7 +13,7 @@ function apiService(object: Place): void {
   const spec = object.at('spec');
   const [group, version] = [spec.at('group'), spec.at('version')];
   const name = object.in('metadata.name');
-  // At a create it was checked with the other names.
+  // At a create the name was checked with the other metadata.
   const isSegment = !name.isEmpty && pathSegmentErrors(name.text).length === 0;
   if (object.isUpdate && isSegment && name.text !== `${version.text}.${group.text}`)
     name.invalid('must be `spec.version+"."+spec.group`');

@@ -18,14 +18,14 @@ import { podAnnotations, podTemplate } from './pod-spec.ts';
 
 const RESTARTS = ['Always'];
 
-/** Pods of a controller that keeps them running. */
+/** A template with restartPolicy Always and no activeDeadlineSeconds. */
 function restarted(template: Place): void {
   template.in('spec.restartPolicy').among(RESTARTS);
   const deadline = template.in('spec.activeDeadlineSeconds');
   if (deadline.isSet) deadline.forbidden('is not supported in the template of a controller');
 }
 
-/** The selector, and a template whose labels it selects. */
+/** Checks the selector, and that it matches the labels of the template. */
 function selected(spec: Place, check: (template: Place) => void): void {
   const [at, template] = [spec.at('selector'), spec.at('template')];
   if (at.isSet) {
@@ -78,7 +78,7 @@ function deploymentStrategy(at: Place): void {
   } else rolling.required('this should be defaulted and never be nil');
 }
 
-/** 0 or 0 %; a text that is neither is 0 to Go too. */
+/** 0 or 0 %; Go reads any other text as 0 too. */
 const isNone = (at: Place): boolean => (Number.parseInt(String(at.value ?? 0), 10) || 0) === 0;
 
 function replicaSet(object: Place): void {
@@ -164,7 +164,7 @@ function statefulSet(object: Place): void {
     spec.forbidden(`updates to statefulset spec for fields other than ${CHANGEABLE} are forbidden`);
 }
 
-/** The controller mounts the claims, and sets the names in the network itself. */
+/** Adds the volumes of the claims and the subdomain, which the controller sets. */
 function withClaims(template: Place, claims: Place): Place {
   const names = claims.items.map((claim) => claim.in('metadata.name').text);
   const own = template
@@ -200,7 +200,7 @@ function controllerRevision(object: Place): void {
   else if (!isObject(data.value)) data.required('data is mandatory, and must be a JSON object');
 }
 
-/** Counts that are not negative, and those that none may exceed. */
+/** Counts that are not negative and, for some, not above another one. */
 function counts(
   status: Place,
   members: readonly string[],
@@ -286,7 +286,7 @@ function replicationController(object: Place): void {
       template.in('metadata.labels').invalid('`selector` does not match template `labels`');
     running(template);
   } else template.required();
-  // These are told of by declarative validation, after the others.
+  // The real server reports these last, by declarative validation.
   spec.at('replicas').isSet || spec.at('replicas').required();
   spec.at('replicas').atLeast(0);
   spec.at('minReadySeconds').atLeast(0);

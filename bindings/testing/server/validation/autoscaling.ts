@@ -1,5 +1,5 @@
 /**
- * The rules of HorizontalPodAutoscalers; v1 is held against them as v2. kubernetes:
+ * The rules of HorizontalPodAutoscalers; those of v1 are checked as v2. kubernetes:
  * pkg/apis/autoscaling/validation/validation.go.
  */
 import { dnsLabel, pathSegmentErrors } from '../registry/names.ts';
@@ -8,7 +8,7 @@ import { amount } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { containerResourceName } from './resources.ts';
 
-/** The longest period of a policy and the longest window, in seconds. */
+/** The longest period and stabilization window, in seconds. */
 const MOST_PERIOD = 1800;
 const MOST_WINDOW = 3600;
 
@@ -67,7 +67,7 @@ function scalingRules(rules: Place): void {
   if (rules.at('tolerance').isSet) notNegative(rules.at('tolerance'));
 }
 
-/** The member of each type of metric, in the order in which they are looked at. */
+/** The member of each metric type, in the order of the checks. */
 const SOURCES: Readonly<Record<string, [member: string, rule: (source: Place) => void]>> = {
   Object: ['object', objectSource],
   External: ['external', externalSource],
@@ -109,7 +109,7 @@ function metricTarget(at: Place): void {
   at.at('averageUtilization').atLeast(1);
 }
 
-/** Which of two members are set: one must be, and not both. */
+/** Exactly one of two members must be set. */
 function oneOf(target: Place, first: string, second: string, needed: string): void {
   const [a, b] = [target.at(first).isSet, target.at(second).isSet];
   if (!a && !b) target.at(needed).required(`must set either ${first} or ${second}`);
@@ -138,7 +138,7 @@ function podsSource(at: Place): void {
   if (!value.isSet) value.required('must specify a positive target averageValue');
 }
 
-/** Of a Pod or, by its path, of a container. */
+/** The resource metric of a Pod or, by the path, of a container. */
 function resourceSource(at: Place): void {
   const [name, container] = [at.at('name'), at.at('container')];
   const ofContainer = at.path.endsWith('.containerResource');

@@ -18,7 +18,7 @@ function job(object: Place): void {
   if (isIndexed(spec) && completions > 0 && dnsLabel(last).length > 0)
     name.invalid(`will not able to create pod with invalid DNS label: ${last}`);
   if (!object.isUpdate) return;
-  // An update is held against the rules of a create, and then its spec against them once more.
+  // An update checks the rules of a create, and then those of the spec again.
   for (const error of metadataChangeErrors(object)) object.report(error);
   wholeSpec(spec);
   jobChange(object, spec);
@@ -36,7 +36,7 @@ function wholeSpec(spec: Place): void {
 
 const isIndexed = (spec: Place): boolean => spec.at('completionMode').text === 'Indexed';
 
-/** The labels by which a Job finds its Pods, unless it says otherwise. */
+/** Checks the generated labels by which a Job selects its Pods. */
 function generatedSelector(object: Place): void {
   const spec = object.at('spec');
   if (spec.at('manualSelector').value === true || !spec.at('selector').isSet) return;
@@ -118,7 +118,7 @@ function indexed(spec: Place): void {
     if (at.number > MOST_WHEN_MANY) at.invalid(`must be less than or equal to ${MOST_WHEN_MANY}`);
 }
 
-/** `example.com/some/path`. */
+/** A path with a domain: `example.com/some/path`. */
 function domainPath(at: Place): void {
   if (!at.need()) return;
   const [domain = '', ...path] = at.text.split('/');
@@ -192,7 +192,7 @@ function successPolicy(policy: Place, completions: number): void {
   }
 }
 
-/** How many indexes `1,3-5` has; undefined for a text that is none of a Job with so many. */
+/** The number of indexes in `1,3-5`; undefined if the text is invalid for that many completions. */
 function indexCount(text: string, completions: number): number | undefined {
   let [last, total] = [-1, 0];
   for (const part of text === '' ? [] : text.split(',')) {
@@ -222,7 +222,7 @@ function jobChange(object: Place, spec: Place): void {
     spec.at(member).immutable();
 }
 
-/** A Job that waits may be given other places and resources. */
+/** A suspended Job may change scheduling directives and resources of its template. */
 function templateChange(object: Place, spec: Place): void {
   const template = spec.at('template');
   const isSuspended = spec.at('suspend').was === true;
@@ -349,7 +349,7 @@ function jobStatusChange(spec: Place, status: Place): void {
     conditions.invalid('cannot set SuccessCriteriaMet=True for a Job that is complete');
 }
 
-/** What the controller appends to the name of a CronJob is 11 characters long. */
+/** The controller appends 11 characters to the name of a CronJob. */
 const LONGEST_NAME = 63 - 11;
 
 function cronJob(object: Place): void {
@@ -375,7 +375,7 @@ function cronJob(object: Place): void {
   const name = object.in('metadata.name');
   if (!object.isUpdate && name.text.length > LONGEST_NAME)
     name.invalid(`must be no more than ${LONGEST_NAME} characters`);
-  // This is told of by declarative validation, after the others.
+  // The real server reports this last, by declarative validation.
 }
 
 function timeZone(at: Place): void {

@@ -1,6 +1,6 @@
 /**
- * Reads PKCS#10 requests for certificates, of which Node has no reader: whether one is signed by
- * the key that is in it. RFC 2986, RFC 7468.
+ * Reads PKCS#10 certificate requests, which Node cannot read, and verifies the signature by the
+ * contained key. RFC 2986, RFC 7468.
  */
 import { constants, createPublicKey, verify } from 'node:crypto';
 
@@ -15,7 +15,7 @@ export function pemBlocks(text: string): { type: string; bytes: Buffer }[] {
   }));
 }
 
-/** One value of DER. */
+/** An element of DER. */
 interface Element {
   tag: number;
   /** With its tag and length. */
@@ -23,7 +23,7 @@ interface Element {
   content: Buffer;
 }
 
-/** Throws for what ends too early. */
+/** Throws if the bytes are truncated. */
 function elements(bytes: Buffer): Element[] {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -42,7 +42,7 @@ function elements(bytes: Buffer): Element[] {
   return found;
 }
 
-/** Algorithms of signatures, by their object identifiers in DER. */
+/** The hash of each signature algorithm, by its DER object identifier. */
 const HASHES: Readonly<Record<string, string | null>> = {
   '2a864886f70d01010b': 'sha256',
   '2a864886f70d01010c': 'sha384',
@@ -53,7 +53,7 @@ const HASHES: Readonly<Record<string, string | null>> = {
   '2b6570': null,
 };
 
-/** A PEM block of a request, signed by its own key. */
+/** Whether the PEM block is a request with a valid self-signature. */
 export function isSignedRequest(pem: Buffer): boolean {
   const [block] = pemBlocks(pem.toString('latin1'));
   if (block?.type !== 'CERTIFICATE REQUEST') return false;
@@ -68,7 +68,7 @@ export function isSignedRequest(pem: Buffer): boolean {
     const publicKey = createPublicKey({ key: key.whole, format: 'der', type: 'spki' });
     const isRsa = publicKey.asymmetricKeyType === 'rsa';
     const how = isRsa ? { key: publicKey, padding: constants.RSA_PKCS1_PADDING } : publicKey;
-    // The first byte counts the bits that are left over.
+    // The first byte of a BIT STRING counts the unused bits.
     return verify(HASHES[oid], info.whole, how, signature.content.subarray(1));
   } catch {
     return false;

@@ -14,7 +14,7 @@ const USAGES = [
 ];
 const LEAST_SECONDS = 600;
 const LEGACY_SIGNER = 'kubernetes.io/legacy-unknown';
-/** Conditions that are true where they are there. */
+/** Conditions whose status can only be `True`. */
 const DECISIONS = ['Approved', 'Denied'];
 const TRUE_ONLY = [...DECISIONS, 'Failed'];
 
@@ -24,7 +24,7 @@ function request(object: Place): void {
     spec.at('request').invalid('must be a PEM block of a signed PKCS#10 certificate request');
   const usages = spec.at('usages');
   usages.need();
-  // Nothing of the spec changes after the create: what was taken stays.
+  // The spec never changes, so that only a create checks it.
   if (!object.isUpdate) {
     for (const usage of usages.items) usage.among(USAGES);
     usages.distinct();

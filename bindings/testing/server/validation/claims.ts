@@ -56,7 +56,7 @@ function dataSource(at: Place): void {
     at.invalid("must be 'PersistentVolumeClaim' when referencing the default apiGroup");
 }
 
-/** A claim that is to be made from this; of its metadata only labels and annotations count. */
+/** A template of a claim: of its metadata only labels and annotations count. */
 export function claimTemplate(template: Place): void {
   const metadata = template.at('metadata');
   annotationKeys(metadata.at('annotations'));
@@ -81,7 +81,7 @@ function claimChange(object: Place, spec: Place): void {
   const take = (member: string): void => {
     was[member] = now[member] as Json;
   };
-  // The volume and the class may be set once.
+  // volumeName and storageClassName can be set once.
   if (!was.volumeName) take('volumeName');
   const annotation = object.in('metadata.annotations').key(CLASS_ANNOTATION);
   const chosen = was.storageClassName === undefined ? now.storageClassName : undefined;

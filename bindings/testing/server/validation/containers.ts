@@ -8,7 +8,7 @@ import { type Choice, oneOf, type Place } from './place.ts';
 import { resourceRequirements } from './resources.ts';
 import { descendingPath, fieldRef, noBacksteps, resourceFieldRef } from './volumes.ts';
 
-/** What containers are held against beside themselves. */
+/** What the checks of containers need from their Pod. */
 export interface PodScope {
   spec: Place;
   volumes: ReadonlyMap<string, Place>;
@@ -87,7 +87,7 @@ export function ephemeralContainers(at: Place, scope: PodScope): void {
   }
 }
 
-/** Of Pods, not of templates. */
+/** A check for Pods only, not for templates. */
 export function trimmedImage(container: Place): void {
   const image = container.at('image');
   if (image.text !== image.text.trim())
@@ -131,7 +131,10 @@ export function portInRange(at: Place): void {
   for (const why of portNumber(at.number)) at.invalid(why);
 }
 
-/** @param told where the errors of an init container are told of, as the real server does */
+/**
+ * @param told the place whose path the errors have: the real server reports all init containers at
+ * one
+ */
 function hostPorts(list: readonly Place[], told?: Place): void {
   const seen = new Set<string>();
   for (const [index, container] of list.entries())
@@ -145,7 +148,7 @@ function hostPorts(list: readonly Place[], told?: Place): void {
     }
 }
 
-/** Fields of a Pod that a variable can have. */
+/** The Pod fields that an environment variable can have. */
 const ENV_FIELDS = [
   ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName'],
   ...['spec.serviceAccountName', 'status.hostIP', 'status.hostIPs', 'status.podIP'],
@@ -370,7 +373,7 @@ function handler(at: Place, choices: readonly Choice[]): void {
     at.required('must specify a handler type');
 }
 
-/** A user or a group by its number. */
+/** A user or group ID. */
 export function id(at: Place): void {
   at.between(0, 2 ** 31 - 1);
 }
@@ -398,7 +401,7 @@ function securityContext(at: Place, { spec }: PodScope): void {
 
 const PROFILES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 
-/** A profile of seccomp or of AppArmor. */
+/** A seccomp or AppArmor profile. */
 export function profile(at: Place, isAppArmor: boolean): void {
   if (!at.isSet) return;
   const [type, path] = [at.at('type'), at.at('localhostProfile')];

@@ -2,11 +2,6 @@
 import { isObject, readJson } from '../json.ts';
 import { configKey } from '../registry/names.ts';
 import { claim, claimStatus } from './claims.ts';
-import { persistentVolume } from './persistent-volumes.ts';
-import type { Place, RuleTable } from './place.ts';
-import { ephemeralContainersChange, podResize } from './pod-parts.ts';
-import { podTemplate } from './pod-spec.ts';
-import { pod, podStatus } from './pods.ts';
 import {
   limitRange,
   namespaceFinalizers,
@@ -16,13 +11,18 @@ import {
   nodeChange,
   quotaStatus,
   resourceQuota,
-} from './policies.ts';
+} from './limits-and-nodes.ts';
+import { persistentVolume } from './persistent-volumes.ts';
+import type { Place, RuleTable } from './place.ts';
+import { podTemplate } from './pod-spec.ts';
+import { ephemeralContainersChange, podResize } from './pod-subresources.ts';
+import { pod, podStatus } from './pods.ts';
 import { endpoints, service, serviceStatus } from './services.ts';
 
-/** The size of all values of a ConfigMap or a Secret, in bytes. */
+/** The maximum size of all values of a ConfigMap or Secret, in bytes. */
 const MOST_DATA = 1024 * 1024;
 
-/** An object that was made immutable cannot change its data, nor become mutable again. */
+/** An immutable object cannot change its data, nor become mutable. */
 function frozen(object: Place, ...members: string[]): void {
   const flag = object.at('immutable');
   if (flag.was !== true) return;
@@ -47,7 +47,7 @@ function configMap(object: Place): void {
   if (size > MOST_DATA) object.tooLong(MOST_DATA);
 }
 
-/** The keys that a Secret of this type must have. */
+/** The required keys by type of Secret. */
 const SECRET_KEYS: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockercfg': ['.dockercfg'],
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],

@@ -1,4 +1,4 @@
-/** Schedules as CronJobs take them: github.com/robfig/cron ParseStandard. */
+/** Validates the schedules of CronJobs as github.com/robfig/cron ParseStandard does. */
 
 interface Range {
   least: number;
@@ -20,7 +20,7 @@ const FIELDS: readonly Range[] = [
 
 const DESCRIPTORS = ['yearly', 'annually', 'monthly', 'weekly', 'daily', 'midnight', 'hourly'];
 
-/** What is wrong with a schedule; nothing: it is one. */
+/** Returns the errors of a schedule; an empty list if it is valid. */
 export function cronSchedule(text: string): string[] {
   const schedule = text.replace(/^(TZ|CRON_TZ)=\S* */, '');
   if (schedule === '') return ['empty spec string'];
@@ -41,7 +41,7 @@ export function cronSchedule(text: string): string[] {
   return isWrong ? [`failed to parse ${schedule}`] : [];
 }
 
-/** `*`, `5`, `1-3`, each with a step: `5/15`. */
+/** `*`, `5` or `1-3`, each with an optional step: `5/15`. */
 function isPart(part: string, range: Range): boolean {
   const [span = '', step, ...more] = part.split('/');
   const [low = '', high, ...others] = span.split('-');

@@ -11,7 +11,7 @@ const MOST_ENDPOINTS = 1000;
 const MOST_TOPOLOGY = 16;
 const MOST_HINTS = 8;
 
-/** Whether there are not too many of them. */
+/** Reports too many items; returns whether there are few enough. */
 function atMost(at: Place, count: number, most: number): boolean {
   if (count > most) at.tooMany(count, most);
   return count <= most;
@@ -22,7 +22,7 @@ function endpointSlice(object: Place): void {
   type.needAmong(['FQDN', 'IPv4', 'IPv6']);
   ports(object.at('ports'));
   const list = object.at('endpoints');
-  // Endpoints that an update leaves alone may be as older servers took them.
+  // Endpoints that an update does not change are not checked again (ratcheting).
   if (!object.isUpdate || list.isChanged) endpoints(list, type.text);
   type.immutable();
 }

@@ -1,20 +1,20 @@
 /**
- * The rules of Events, by the version that the request speaks: those of events.k8s.io are held to
- * more. kubernetes: pkg/apis/core/validation/events.go.
+ * The rules of Events. They depend on the version of the request: those of events.k8s.io are
+ * stricter. kubernetes: pkg/apis/core/validation/events.go.
  */
 import { qualifiedName } from '../registry/names.ts';
 import type { Place, RuleTable } from './place.ts';
 
-/** Each in characters. */
+/** Maximum lengths in characters. */
 const MOST = { reportingInstance: 128, action: 128, reason: 128, note: 1024 };
 
 /**
- * @param about the member that names the object
- * @param reporter the member that names the controller
+ * @param about the member with the object reference
+ * @param reporter the member with the name of the controller
  */
 function legacy(object: Place, about: string, reporter: string, note: string): void {
   const namespace = object.in('metadata.namespace').text;
-  // Errors are told of the members of core/v1, but for the reporter.
+  // Errors name the members of core/v1, except for the reporter.
   const regarding = object.at(about).at('namespace').as('involvedObject.namespace');
   const mismatch = 'does not match event.namespace';
   if (!object.at('eventTime').isSet) {
@@ -42,7 +42,7 @@ function series(object: Place): void {
   at.at('lastObservedTime').need();
 }
 
-/** Members of events.k8s.io that core/v1 has under another name. */
+/** The core/v1 names of members of events.k8s.io. */
 const OLD_NAMES: Readonly<Record<string, string>> = {
   deprecatedFirstTimestamp: 'firstTimestamp',
   deprecatedLastTimestamp: 'lastTimestamp',

@@ -62,7 +62,7 @@ function subject(at: Place): void {
       at.at(other).forbidden(`${other} is forbidden when subject kind is '${kind}'`);
 }
 
-/** A list that must not be empty, and has `*` alone; whether others than `*` are in it. */
+/** A list that must not be empty, and has `*` only alone; returns whether it has other items. */
 function needAllOrSome(at: Place): boolean {
   if (!at.need('must contain at least one value')) return false;
   if (!at.items.some(({ text }) => text === '*')) return true;
@@ -148,7 +148,7 @@ function limitedLevel(at: Place): void {
 }
 
 const MOST_QUEUES = 10_000_000;
-/** What a hash has for the choice of a hand of queues. */
+/** The number of bits of a hash, which chooses a hand of queues. */
 const HASH_BITS = 60;
 
 function queues(at: Place): void {

@@ -1,6 +1,6 @@
 /**
- * Values of members as Kubernetes reads them: addresses, ports, quantities and selectors. Names are
- * in registry/names.ts. Rules on a place report there; checks of a text give what is wrong with it.
+ * Formats of values: addresses, ports, quantities and selectors. Checks of a Place report there;
+ * checks of a text return messages. The rules for names are in registry/names.ts.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import type { JsonObject } from '../json.ts';
@@ -8,20 +8,20 @@ import { labelValue, qualifiedName } from '../registry/names.ts';
 import { quantityNanos } from '../schema/quantity.ts';
 import type { Place } from './place.ts';
 
-/** An address without leading zeros and zones, and no IPv4 within IPv6. */
+/** An address without leading zeros and zone, and not IPv4 in IPv6. */
 export const address = (text: string): string[] =>
   isIP(text) > 0 && !text.includes('%') && !isMapped(text)
     ? []
     : ['must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'];
 
-/** The address as Go writes it. */
+/** The address as Go prints it. */
 export const canonicalAddress = (text: string): string =>
   isIPv6(text) ? new URL(`http://[${text}]`).hostname.slice(1, -1) : text;
 
 const isMapped = (text: string): boolean =>
   isIPv6(text) && canonicalAddress(text).startsWith('::ffff:');
 
-/** An address and the length of a prefix, with no bit set behind it. */
+/** An address with a prefix length, and no bits set after the prefix. */
 export function cidr(text: string): string[] {
   const [ip = '', length = '', ...more] = text.split('/');
   const bits = isIPv4(ip) ? 32 : 128;
@@ -62,18 +62,19 @@ export function portName(name: string): string[] {
   return wrong;
 }
 
-/** The name of a variable that a process is given. */
+/** The name of an environment variable. */
 export function envName(name: string): string[] {
   const wrong =
     name === '' || !/^[ -<>-~]+$/.test(name)
       ? [
-          "a valid environment variable name must consist only of printable ASCII characters other than '='",
+          'a valid environment variable name must consist only of printable ASCII ' +
+            "characters other than '='",
         ]
       : [];
   return wrong;
 }
 
-/** A number, or a text that is a percentage; both not negative. */
+/** A number or a percentage that is not negative. */
 export function countOrPercent(at: Place): void {
   if (typeof at.value === 'string') {
     if (!/^[0-9]+%$/.test(at.text))
@@ -81,24 +82,24 @@ export function countOrPercent(at: Place): void {
   } else at.atLeast(0);
 }
 
-/** Above 100 % where it is a percentage. */
+/** At most 100 %, if it is a percentage. */
 export function notAboveAll(at: Place): void {
   if (/^[0-9]+%$/.test(at.text) && Number.parseInt(at.text, 10) > 100)
     at.invalid('must not be greater than 100%');
 }
 
-/** A quantity in units of 10^-9; 0n for what is none. */
+/** A quantity in units of 10^-9; 0n for an invalid one. */
 export const amount = (at: Place): bigint =>
   (typeof at.value === 'string' || typeof at.value === 'number'
     ? quantityNanos(String(at.value))
     : undefined) ?? 0n;
 
-/** Keys of annotations, told of the map. */
+/** Keys of annotations. Errors have the path of the map. */
 export function annotationKeys(at: Place): void {
   for (const [key] of at.entries) at.matches(qualifiedName, key.toLowerCase());
 }
 
-/** Keys and values of a map of labels, told of the map. */
+/** Keys and values of labels. Errors have the path of the map. */
 export function labels(at: Place): void {
   for (const [key, value] of at.entries) {
     at.matches(qualifiedName, key);
@@ -109,7 +110,7 @@ export function labels(at: Place): void {
 /**
  * metav1: ValidateLabelSelector.
  *
- * @param anyValue values are not held against the rule for labels
+ * @param anyValue values need not be valid label values
  */
 export function labelSelector(at: Place, anyValue = false): void {
   labels(at.at('matchLabels'));
@@ -128,8 +129,8 @@ export function labelSelector(at: Place, anyValue = false): void {
 }
 
 /**
- * The selector as a predicate of labels: one that is not set selects nothing. Undefined for what
- * the real server cannot read. apimachinery: pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
+ * The selector as a predicate; an unset one matches nothing. Returns undefined if the real server
+ * cannot parse it. apimachinery: pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
  */
 export function readSelector(at: Place): ((labels: JsonObject) => boolean) | undefined {
   if (!at.isSet) return () => false;

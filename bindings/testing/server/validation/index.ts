@@ -1,6 +1,6 @@
 /**
- * What kube-apiserver refuses of built-in kinds beside their metadata: the rules of all groups, by
- * kind. kubernetes: pkg/apis/&#42;/validation and the kinds' strategies.
+ * The validation of built-in kinds except for their metadata: the rules of all groups, by kind.
+ * kubernetes: pkg/apis/&#42;/validation and the kinds' strategies.
  */
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
@@ -11,18 +11,15 @@ import { apps } from './apps.ts';
 import { autoscaling } from './autoscaling.ts';
 import { batch } from './batch.ts';
 import { certificates } from './certificates.ts';
-import { coordination } from './coordination.ts';
 import { core } from './core.ts';
 import { discovery } from './discovery.ts';
 import { events } from './events.ts';
 import { flowcontrol } from './flowcontrol.ts';
 import { networking } from './networking.ts';
-import { nodeGroup } from './node.ts';
 import { type KindRules, Place, type RuleTable } from './place.ts';
-import { policy } from './policy.ts';
-import { scheduling } from './priority-classes.ts';
 import { rbac } from './rbac.ts';
 import { resource } from './resource.ts';
+import { singleKinds } from './single-kinds.ts';
 import { storage } from './storage.ts';
 
 const RULES: RuleTable = {
@@ -32,15 +29,12 @@ const RULES: RuleTable = {
   ...autoscaling,
   ...batch,
   ...certificates,
-  ...coordination,
   ...core,
   ...discovery,
   ...events,
   ...flowcontrol,
   ...networking,
-  ...nodeGroup,
-  ...policy,
-  ...scheduling,
+  ...singleKinds,
   ...rbac,
   ...resource,
   ...storage,
@@ -48,7 +42,7 @@ const RULES: RuleTable = {
 
 /**
  * @param old the object before an update; undefined at a create
- * @param part the write is one to the object, or to that subresource
+ * @param part whether the write is to the object, or to that subresource
  */
 export function validateBuiltIn(
   kind: Kind,

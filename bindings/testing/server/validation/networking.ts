@@ -162,7 +162,7 @@ function networkPolicy(object: Place): void {
   else for (const type of types.items) type.among(['Ingress', 'Egress']);
 }
 
-/** All ranges of addresses that are named anywhere in it. */
+/** All address ranges anywhere in the value. */
 function blocksOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(blocksOf);
   if (typeof value !== 'object' || value === null) return [];

@@ -14,7 +14,7 @@ export function persistentVolume(object: Place): void {
   const spec = object.at('spec');
   volumeSpec(spec);
   if (!object.isUpdate) return;
-  // An update is held against the rules of a create twice.
+  // An update checks the rules of a create twice.
   volumeSpec(spec);
   volumeChange(spec);
 }
@@ -76,9 +76,9 @@ const STABLE_LABELS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether an affinity is unchanged but for beta labels that became stable ones. As in
- * getMaskNodeSelectorLabelChangeEqualities, any other key may become empty, which is refused
- * elsewhere.
+ * Whether an affinity is unchanged, except for beta labels that became stable ones. As in
+ * getMaskNodeSelectorLabelChangeEqualities, any other key may become empty, which another rule
+ * rejects.
  */
 function isSameAffinity(now: Json | undefined, was: Json | undefined): boolean {
   if (Array.isArray(now) && Array.isArray(was))
@@ -92,7 +92,7 @@ function isSameAffinity(now: Json | undefined, was: Json | undefined): boolean {
   );
 }
 
-/** A CSI volume may be given the Secret by which it is expanded. */
+/** A CSI volume may get the Secret for its expansion. */
 function sourceChanged(source: Place): boolean {
   const ref = source.at('controllerExpandSecretRef');
   const isAdded = source.was !== undefined && ref.was === undefined && ref.isSet;

@@ -1,8 +1,8 @@
 /**
- * The language of the rules for built-in kinds: a rule is a function of a place in an object, which
- * knows its path, its value, what the value was before an update, and where to report what is
- * wrong. Places that are not there can be walked through, so that rules read as their sources in
- * kubernetes/pkg/apis/&#42;/validation do.
+ * The building blocks of the rules for built-in kinds. A rule is a function of a Place in an
+ * object, which has its path, its value, its value before the update, and the list of errors.
+ * Places without a value can be walked too, so that rules read like their sources in
+ * kubernetes/pkg/apis/&#42;/validation.
  */
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import {
@@ -14,12 +14,13 @@ import {
   fieldTooLong,
 } from '../status.ts';
 
-/** Reports what is wrong at a place and below it, in the order of the real server. */
+/** Reports the errors at a place and below it, in the order of the real server. */
 export type Rule = (at: Place) => void;
 
-/**
- * The rules of one kind: of the object, and of a write to a subresource that has rules of its own.
- */
+/** Adds a warning. @param at the place whose path it begins with; undefined: it has no path */
+export type Warn = (at: Place | undefined, message: string) => void;
+
+/** The rules of one kind, for writes to the object and to subresources with rules of their own. */
 export interface KindRules {
   object?: Rule;
   status?: Rule;
@@ -29,7 +30,7 @@ export interface KindRules {
   finalize?: Rule;
 }
 
-/** By `group/plural`; of the core group `/pods`. */
+/** By `group/plural`; `/pods` in the core group. */
 export type RuleTable = Readonly<Record<string, KindRules>>;
 
 export class Place {
@@ -37,7 +38,7 @@ export class Place {
   readonly value: Json | undefined;
   /** The value before the update; undefined at a create. */
   readonly was: Json | undefined;
-  /** An object of before is there to compare with. */
+  /** The write is an update: there is an old object. */
   readonly isUpdate: boolean;
   readonly #errors: FieldError[];
 
@@ -61,17 +62,17 @@ export class Place {
     return this.#child(path, ownAt(this.value, member), ownAt(this.was, member));
   }
 
-  /** A member through others: `at('spec').at('template')` is `in('spec.template')`. */
+  /** A member by its path: `at('spec').at('template')` is `in('spec.template')`. */
   in(members: string): Place {
     return members.split('.').reduce((place: Place, member) => place.at(member), this);
   }
 
-  /** A value of a map, or an item that is named by its value: `spec.hard[cpu]`. */
+  /** A value of a map, or an item identified by its value: `spec.hard[cpu]`. */
   key(key: string): Place {
     return this.#child(`${this.path}[${key}]`, ownAt(this.value, key), ownAt(this.was, key));
   }
 
-  /** The items of a list; none for what is no list. */
+  /** The items of a list; none if the value is not a list. */
   get items(): Place[] {
     const { value, was } = this;
     if (!Array.isArray(value)) return [];
@@ -79,19 +80,19 @@ export class Place {
     return value.map((item: Json, at) => this.#child(`${this.path}[${at}]`, item, before[at]));
   }
 
-  /** The values of a map by their keys, in the order of the keys. */
+  /** The entries of a map, in the order of the keys. */
   get entries(): [key: string, value: Place][] {
     return Object.keys(this.members)
       .sort()
       .map((key) => [key, this.key(key)]);
   }
 
-  /** The same place, whose errors are told of another path. */
+  /** The same place, with another path in its errors. */
   as(path: string): Place {
     return this.#child(path, this.value, this.was);
   }
 
-  /** The same place as of a create: nothing was there before. */
+  /** The same place as at a create, without a value before. */
   get alone(): Place {
     return new Place(this.value, undefined, false, this.#errors, this.path);
   }
@@ -110,7 +111,7 @@ export class Place {
     return new Place(value, was, this.isUpdate, this.#errors, path);
   }
 
-  /** The members; none for what is no object. */
+  /** The members; none if the value is not an object. */
   get members(): JsonObject {
     return isObject(this.value) ? this.value : {};
   }
@@ -124,24 +125,24 @@ export class Place {
     return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0;
   }
 
-  /** Go has a pointer to a value. */
+  /** Go has a non-nil pointer to the value. */
   get isSet(): boolean {
     return this.value !== undefined;
   }
 
-  /** As Go's zero value: not set, empty, 0, false. */
+  /** The value is Go's zero value: not set, empty, 0, false. */
   get isEmpty(): boolean {
     const { value } = this;
     if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
     return !value;
   }
 
-  /** The update leads to another value. */
+  /** The update changes the value. */
   get isChanged(): boolean {
     return this.isUpdate && !sameJson(this.value, this.was);
   }
 
-  /** How much is wrong so far, here or elsewhere. */
+  /** The number of errors of the whole object so far. */
   get errorCount(): number {
     return this.#errors.length;
   }
@@ -191,48 +192,48 @@ export class Place {
     this.#fail('FieldValueTypeInvalid', `Invalid value: ${JSON.stringify(this.value)}: ${why}`);
   }
 
-  /** Required and not empty; whether it is. */
+  /** Requires a value that is not empty; returns whether there is one. */
   need(why = ''): boolean {
     if (this.isEmpty) this.required(why);
     return !this.isEmpty;
   }
 
-  /** One of these texts; whether it is. */
+  /** Requires one of these texts; returns whether it is one. */
   among(values: readonly string[]): boolean {
     const known = values.includes(this.text);
     if (!known) this.notSupported(values);
     return known;
   }
 
-  /** Required, and one of these texts; whether it is. */
+  /** Requires a value, and one of these texts; returns whether it is one. */
   needAmong(values: readonly string[]): boolean {
     return this.need() && this.among(values);
   }
 
-  /** The text (another one, if it is given) by a rule for names, with each message of it. */
+  /** Checks the text (or a given one) by a rule for names, and reports each message. */
   matches(check: (text: string) => readonly string[], text = this.text): void {
     for (const why of check(text)) this.invalid(why);
   }
 
-  /** A number from `least` on, if it is set. */
+  /** Requires at least `least`, if the number is set. */
   atLeast(least: number): void {
     if (this.isSet && this.number < least) {
       this.invalid(`must be greater than or equal to ${least}`);
     }
   }
 
-  /** A number in a range, if it is set. */
+  /** Requires a number in a range, if it is set. */
   between(least: number, most: number): void {
     if (this.isSet && (this.number < least || this.number > most))
       this.invalid(`must be between ${least} and ${most}, inclusive`);
   }
 
-  /** An update cannot change it. */
+  /** Reports an update that changes the value. */
   immutable(why = 'field is immutable'): void {
     if (this.isChanged) this.invalid(why);
   }
 
-  /** Each item once, by its value or by what `keyOf` says; later ones are duplicates. */
+  /** Reports items that occur before, by their value or by `keyOf`. */
   distinct(keyOf: (item: Place) => string = ({ value }) => JSON.stringify(value)): void {
     const seen = new Set<string>();
     for (const item of this.items) {
@@ -244,13 +245,13 @@ export class Place {
 }
 
 /**
- * A member of a union: its rule, the name that its errors are told of, and that a second one has.
+ * A member of a union: its rule, the name in its errors, and the name in the error of a second one.
  */
 export type Choice = readonly [member: string, rule?: Rule, told?: string, second?: string];
 
 /**
- * At most one of the members is set: later ones are forbidden, whatever is in them. How many are
- * set that are looked at: 0 or 1.
+ * At most one of the members may be set: later ones are forbidden and not checked. Returns how many
+ * were checked: 0 or 1.
  */
 export function oneOf(at: Place, choices: readonly Choice[], why: string): number {
   let found = 0;

@@ -66,7 +66,7 @@ export function podSpec(spec: Place, podName: string): void {
   fileKeyVolumes(spec);
 }
 
-/** Containers of all kinds, in the order in which the real server visits them. */
+/** All containers, in the order of the real server. */
 const allContainers = (spec: Place): Place[] =>
   ['initContainers', 'containers', 'ephemeralContainers'].flatMap((list) => spec.at(list).items);
 
@@ -108,7 +108,7 @@ function podResources(spec: Place, claims: ReadonlySet<string>): void {
     }
 }
 
-/** Init containers run one after the other, beside the sidecars that were started before them. */
+/** The request of init containers, which run one by one beside the sidecars started before them. */
 function requestedByContainers(spec: Place, name: string): bigint {
   const of = (container: Place): bigint => amount(container.in('resources.requests').key(name));
   let total = spec.at('containers').items.reduce((sum, container) => sum + of(container), 0n);
@@ -168,7 +168,7 @@ function securityContext(spec: Place): void {
   if (labels.isSet) labels.among(['MountOption', 'Recursive']);
 }
 
-/** The member of the spec that says that the Pod shares the sysctl's namespace with its node. */
+/** The member of the spec by which the Pod shares the namespace of the sysctl with its node. */
 function sysctlNamespace(name: string): string | undefined {
   const dotted = /^[^./]*\//.test(name) ? name.replaceAll('/', '.') : name;
   if (dotted.startsWith('net.')) return 'hostNetwork';
@@ -261,7 +261,7 @@ function operatingSystem(spec: Place): void {
     }
 }
 
-/** Variables that are read from files, of volumes that are empty at first. */
+/** Environment variables from files must be in emptyDir volumes. */
 function fileKeyVolumes(spec: Place): void {
   const named = new Map(spec.at('volumes').items.map((volume) => [volume.at('name').text, volume]));
   for (const container of allContainers(spec))
@@ -280,7 +280,7 @@ const MIRROR = 'kubernetes.io/config.mirror';
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 
-/** Annotations that say something of a Pod. */
+/** Annotations with a meaning for Pods. */
 export function podAnnotations(annotations: Place, spec: Place): void {
   const mirror = annotations.key(MIRROR);
   if (mirror.isSet && spec.at('nodeName').isEmpty)
@@ -296,7 +296,7 @@ export function podAnnotations(annotations: Place, spec: Place): void {
   }
 }
 
-/** Annotations that a Pod has from its start to its end. */
+/** Annotations of a Pod that cannot change. */
 export function podAnnotationChange(annotations: Place): void {
   const was = annotations.before.members;
   for (const key of [...Object.keys(was), ...Object.keys(annotations.members)]) {
@@ -320,7 +320,7 @@ function isInt32(value: Json | undefined): boolean {
   );
 }
 
-/** The template of Pods in a controller's spec. */
+/** The Pod template in the spec of a controller. */
 export function podTemplate(template: Place): void {
   const metadata = template.at('metadata');
   const told = (member: string): Place => metadata.at(member).as(template.at(member).path);

@@ -86,7 +86,7 @@ const CHANGEABLE = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join();
 
-/** What stays, once the members are left out that an update may change. */
+/** The spec without the members that an update may change. */
 function unchangeable(spec: JsonObject, before: Place): JsonObject {
   const withoutImages = (list: Json | undefined): Json | undefined =>
     Array.isArray(list)
@@ -135,7 +135,7 @@ export function podStatus(object: Place): void {
   podIps(hosts);
 }
 
-/** A container that has ended, and is not to be started again, stays ended. */
+/** A container that has ended and is not restarted must stay terminated. */
 function transitions(at: Place, spec: Place): void {
   const policies = new Map(
     [...spec.at('containers').items, ...spec.at('initContainers').items].map((container) => [

@@ -1,6 +1,6 @@
 /**
- * The rules of resource.k8s.io. Expressions are not compiled: that takes a compiler of CEL.
- * kubernetes: pkg/apis/resource/validation/validation.go.
+ * The rules of resource.k8s.io. CEL expressions are not compiled. kubernetes:
+ * pkg/apis/resource/validation/validation.go.
  */
 
 import { isObject } from '../json.ts';
@@ -18,7 +18,7 @@ const MOST_EXPRESSION = 10 * 1024;
 const MOST_OPAQUE = 10 * 1024;
 const MOST_RESERVED = 256;
 
-/** Each item by the rule, if there are not too many, and then each once. */
+/** Checks each item by the rule, unless there are too many, and that each occurs once. */
 function set(
   list: Place,
   most: number,
@@ -258,8 +258,11 @@ function devices(spec: Place): void {
 }
 
 const VALUES = ['bool', 'int', 'string', 'version'];
-const SEMVER =
-  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
+const NUMBER = '(0|[1-9]\\d*)';
+const IDENTIFIERS = '[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*';
+const SEMVER = new RegExp(
+  `^${NUMBER}\\.${NUMBER}\\.${NUMBER}(-${IDENTIFIERS})?(\\+${IDENTIFIERS})?$`,
+);
 const MOST_VALUE = 64;
 
 function device(at: Place): void {

@@ -1,5 +1,5 @@
 /**
- * Names of resources, and what a container requests and limits. kubernetes:
+ * Names of resources, and the requests and limits of containers. kubernetes:
  * pkg/apis/core/helper/helpers.go, pkg/apis/core/validation/validation.go.
  */
 import { dnsLabel, qualifiedName } from '../registry/names.ts';
@@ -12,7 +12,7 @@ const COUNTED = [
   ...['pods', 'resourcequotas', 'services', 'replicationcontrollers', 'secrets', 'configmaps'],
   ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
 ];
-/** That a quota may have. */
+/** The resources that a quota may limit. */
 export const QUOTA = [
   ...COMPUTE.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
   ...COUNTED,
@@ -23,7 +23,7 @@ const STANDARD = [...QUOTA, 'storage'];
 const isHuge = (name: string): boolean => name.startsWith('hugepages-');
 const isHugeInQuota = (name: string): boolean => /^(requests\.)?hugepages-/.test(name);
 
-/** One of Kubernetes' own. */
+/** Whether the resource is one of Kubernetes. */
 export const isNative = (name: string): boolean =>
   !name.includes('/') || name.includes('kubernetes.io/');
 
@@ -32,10 +32,10 @@ const isExtended = (name: string): boolean =>
   !name.startsWith('requests.') &&
   qualifiedName(`requests.${name}`).length === 0;
 
-/** A request may be lower than its limit. */
+/** Whether a request may be lower than its limit. */
 export const canBeOvercommitted = (name: string): boolean => isNative(name) && !isHuge(name);
 
-/** The name of a resource, told of the place; whether it is one. */
+/** Checks the name of a resource, and reports it at the place; returns whether it is valid. */
 export function resourceName(at: Place, name: string): boolean {
   const before = at.errorCount;
   at.matches(qualifiedName, name);
@@ -60,7 +60,7 @@ export function quotaResourceName(at: Place, name: string): void {
     at.invalid('must be a standard resource for quota');
 }
 
-/** Pods that have resources of their own. */
+/** The resources that a Pod-level request may name. */
 function podResourceName(at: Place, name: string): void {
   const supported = ['cpu', 'memory'];
   if (resourceName(at, name) && !supported.includes(name) && !isHuge(name))
@@ -69,14 +69,14 @@ function podResourceName(at: Place, name: string): void {
 
 const ONE = 10n ** 9n;
 
-/** Not negative, and whole where it counts something. */
+/** Requires a quantity that is not negative, and an integer for countable resources. */
 export function resourceQuantity(at: Place, name: string): void {
   if (amount(at) < 0n) at.invalid('must be greater than or equal to 0');
   if ((COUNTED.includes(name) || isExtended(name)) && amount(at) % ONE !== 0n)
     at.invalid('must be an integer');
 }
 
-/** @param claims the claims that the Pod has */
+/** @param claims the names of the Pod's claims */
 export function resourceRequirements(at: Place, claims: ReadonlySet<string>, ofPod = false): void {
   const [limits, requests] = [at.at('limits'), at.at('requests')];
   const checkName = ofPod ? podResourceName : containerResourceName;

@@ -125,7 +125,7 @@ export function tolerations(at: Place): void {
   }
 }
 
-/** An update may add tolerations and change how long they last. */
+/** An update may add tolerations and change tolerationSeconds. */
 export function onlyAddedTolerations(at: Place): void {
   const plain = (item: Place): unknown => ({ ...item.members, tolerationSeconds: undefined });
   const now = at.items.map(plain);

@@ -76,7 +76,7 @@ function servicePort(port: Place, needsName: boolean, names: Set<string>): void 
   if (port.at('appProtocol').isSet) port.at('appProtocol').matches(qualifiedName);
 }
 
-/** A day. */
+/** One day, in seconds. */
 const LONGEST_AFFINITY = 86_400;
 
 function affinity(spec: Place): void {
@@ -180,7 +180,7 @@ function balancerClass(spec: Place): void {
 
 const isBalanced = (spec: Place): boolean => spec.at('type').text === 'LoadBalancer';
 
-/** It is asked from outside of the cluster. */
+/** Whether the Service accepts traffic from outside of the cluster. */
 const isExternal = (spec: Place): boolean =>
   isBalanced(spec) ||
   spec.at('type').text === 'NodePort' ||
@@ -207,7 +207,7 @@ function traffic(spec: Place): void {
   if (distribution.isSet) distribution.among(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 }
 
-/** A Service keeps its addresses, unless it becomes the name of something outside. */
+/** A Service keeps its addresses, unless it becomes an ExternalName. */
 function serviceChange(spec: Place): void {
   const { before } = spec;
   const isOutside = [spec, before].some((each) => each.at('type').text === 'ExternalName');
@@ -263,7 +263,7 @@ export function serviceStatus(object: Place): void {
   }
 }
 
-/** No address that is one of every machine. */
+/** Rejects special addresses such as loopback and link-local ones. */
 export function endpointAddress(at: Place): void {
   if (isIP(at.text) === 0) {
     at.invalid('must be a valid IP address');

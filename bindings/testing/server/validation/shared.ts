@@ -1,11 +1,11 @@
-/** Rules that kinds of several groups have in common. */
+/** Rules that kinds of several groups share. */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { dnsLabel, qualifiedName, subdomain } from '../registry/names.ts';
 import type { FieldError } from '../status.ts';
 import { canonicalAddress } from './formats.ts';
 import { Place, type Rule } from './place.ts';
 
-/** What stood there before an update passes the rule. True at a create. */
+/** Whether the old value passes the rule. True at a create. */
 export function wasValid(at: Place, rule: Rule): boolean {
   if (!at.isUpdate) return true;
   const errors: FieldError[] = [];
@@ -36,7 +36,7 @@ export function conditions(at: Place): void {
   }
 }
 
-/** What an address of an endpoint may not be. core/validation: ValidateEndpointIP. */
+/** The errors of an endpoint's address. core/validation: ValidateEndpointIP. */
 export function endpointAddressErrors(text: string): string[] {
   const address = canonicalAddress(text);
   const six = isIPv6(address);
@@ -65,7 +65,7 @@ export function driverName(at: Place): void {
   at.matches(subdomain, at.text.toLowerCase());
 }
 
-/** A DNS name of at least so many labels. */
+/** A DNS name with at least that many labels. */
 export function domain(at: Place, labels: number): void {
   if (!at.need()) return;
   const name = labels === 2 ? at.text.replace(/\.$/, '') : at.text;
@@ -88,10 +88,10 @@ function rangeOf(
   return { ip, length: Number(length), family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-/** An address and the length of a prefix, whatever is set behind it. */
+/** Whether the text is an address with a prefix length, regardless of the bits after the prefix. */
 export const isRange = (text: string): boolean => rangeOf(text) !== undefined;
 
-/** A range of addresses is in another one, and smaller. */
+/** Whether a range of addresses is within another one, and smaller. */
 export function isStrictlyWithin(inner: string, outer: string): boolean {
   const [a, b] = [rangeOf(inner), rangeOf(outer)];
   if (a === undefined || b === undefined || a.family !== b.family) return false;

@@ -58,7 +58,7 @@ function topologies(list: Place): void {
     }
     const same = JSON.stringify([...keys].sort());
     for (const other of terms) if (other === same) expressions.duplicate();
-    // The real server holds a term that is empty against one of nothing for each that there is.
+    // For an empty term the real server reports a duplicate once per term of the list.
     if (keys.size === 0) for (const _ of list.items) expressions.duplicate();
     terms.push(same);
   }
@@ -119,7 +119,7 @@ const LEAST_TOKEN = 600;
 
 function csiDriver(object: Place): void {
   const spec = object.at('spec');
-  // The real server has the name of the member wrong here.
+  // The real server reports this member under a wrong name.
   const attach = spec.at('attachRequired').as('spec.attachedRequired');
   if (!attach.isSet) attach.required();
   for (const name of ['podInfoOnMount', 'storageCapacity'])

@@ -1,5 +1,5 @@
 /**
- * The sources of volumes, of Pods and of PersistentVolumes. kubernetes:
+ * The volume sources of Pods and PersistentVolumes. kubernetes:
  * pkg/apis/core/validation/validation.go ValidateVolumes and what it calls.
  */
 import { dnsLabel, qualifiedName, subdomain } from '../registry/names.ts';
@@ -7,14 +7,14 @@ import { claimTemplate } from './claims.ts';
 import { amount, labelSelector } from './formats.ts';
 import { type Choice, oneOf, type Place, type Rule } from './place.ts';
 
-/** Each of the members is there. */
+/** Requires each of the members. */
 const needs =
   (...members: string[]): Rule =>
   (at) => {
     for (const member of members) at.at(member).need();
   };
 
-/** Where a reference is given, it has these members. */
+/** Requires these members of a reference, if it is set. */
 const refNeeds = (ref: string, ...members: string[]): Rule => {
   const check = needs(...members);
   return (at) => {
@@ -37,7 +37,7 @@ export function descendingPath(at: Place): void {
   noBacksteps(at);
 }
 
-/** A file below the volume that does not begin as the kubelet's own do. */
+/** A path within the volume that does not start like the names that the kubelet reserves. */
 function localPath(at: Place): void {
   descendingPath(at);
   if (at.text.startsWith('..') && !at.text.startsWith('../'))
@@ -185,7 +185,7 @@ function csiPersistent(at: Place): void {
   }
 }
 
-/** Fields of a Pod and annotations and labels by a key, as variables and as files. */
+/** A Pod field, or an annotation or label by its key, for variables and files. */
 export function fieldRef(at: Place, known: readonly string[]): void {
   if (!at.at('apiVersion').need() || !at.at('fieldPath').need()) return;
   const path = at.at('fieldPath');
@@ -201,7 +201,7 @@ export function fieldRef(at: Place, known: readonly string[]): void {
   else path.invalid('error converting fieldPath: field label does not support subscript');
 }
 
-/** Fields of a Pod that have a name for the downward API. */
+/** The Pod fields of the downward API. */
 const FIELDS = [
   ...['metadata.annotations', 'metadata.labels', 'metadata.name', 'metadata.namespace'],
   ...['metadata.uid', 'spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName'],
@@ -222,7 +222,7 @@ const RESOURCE_FIELDS = ['limits', 'requests'].flatMap((kind) =>
   RESOURCES.map((name) => `${kind}.${name}`),
 );
 
-/** What a container requests or limits; a file has to say of which container. */
+/** A request or limit of a container; a file must name the container. */
 export function resourceFieldRef(at: Place, isFile: boolean): void {
   const resource = at.at('resource');
   const isHuge = /^(requests|limits)\.hugepages-/.test(resource.text);
@@ -235,7 +235,7 @@ export function resourceFieldRef(at: Place, isFile: boolean): void {
     divisor.invalid('is not a divisor that this resource supports');
 }
 
-/** One file of the downward API; the real server tells all of them at the place of the list. */
+/** One file of the downward API. The real server reports all at the path of the list. */
 function downwardFile(file: Place, told: Place): void {
   const here = (member: string): Place => file.at(member).as(told.at(member).path);
   here('path').need();
@@ -394,7 +394,7 @@ const PERSISTENT_SOURCES: readonly Choice[] = [
   ['csi', csiPersistent],
 ];
 
-/** The members of a PersistentVolume's spec that are its source. */
+/** The members of a PersistentVolume's spec that are volume sources. */
 export const PERSISTENT_SOURCE_NAMES = PERSISTENT_SOURCES.map(([member]) => member);
 
 function azureFilePersistent(at: Place): void {
@@ -419,9 +419,9 @@ function source(at: Place, choices: readonly Choice[]): void {
 export const persistentSource: Rule = (at) => source(at, PERSISTENT_SOURCES);
 
 /**
- * The volumes of a Pod; those by their names that are all right.
+ * Checks the volumes of a Pod. Returns the valid ones by name.
  *
- * @param podName of claims that are made for the Pod; '' in a template
+ * @param podName prefix of the claims of ephemeral volumes; '' in a template
  */
 export function volumes(at: Place, podName: string): ReadonlyMap<string, Place> {
   const named = new Map<string, Place>();

@@ -1,20 +1,19 @@
 /**
- * Addresses and ranges that are taken for the sake of old objects, and warned of. apimachinery:
- * pkg/util/validation/ip.go GetWarningsForIP, GetWarningsForCIDR.
+ * Warnings about addresses and ranges that are accepted only for compatibility with old objects.
+ * apimachinery: pkg/util/validation/ip.go GetWarningsForIP, GetWarningsForCIDR.
  */
 import { isIP, isIPv4 } from 'node:net';
 import { addressBits, canonicalAddress } from '../validation/formats.ts';
-import type { Place } from '../validation/place.ts';
-import type { Warn } from './warn.ts';
+import type { Place, Warn } from '../validation/place.ts';
 
 const ZEROS = /(^|\.)0+(?=\d)/g;
-/** The address without the leading zeros that Go once took; undefined: it is none. */
+/** The address without leading zeros, which Go once accepted; undefined: it is invalid. */
 function readSloppily(text: string): string | undefined {
   const plain = text.includes(':') ? text : text.replaceAll(ZEROS, '$1');
   return isIP(plain) > 0 && !plain.includes('%') ? plain : undefined;
 }
 
-/** As Go prints the address: one of IPv4 within IPv6 is one of IPv4. */
+/** The address as Go prints it: IPv4 in IPv6 becomes IPv4. */
 function printed(ip: string): string {
   const canonical = canonicalAddress(ip);
   const mapped = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical);
@@ -52,7 +51,9 @@ export function rangeWarnings(at: Place, warn: Warn): void {
   const isAmbiguous = first !== addressBits(address);
   if (isAmbiguous) {
     const single = `${address}/${bits}`;
-    const why = `CIDR value ${shown} is ambiguous in this context (should be "${range}" or "${single}"?)`;
+    const why =
+      `CIDR value ${shown} is ambiguous in this context (should be "${range}" or ` +
+      `"${single}"?)`;
     warn(at, why);
   }
   if (ip !== at.text.slice(0, slash) || mapped || /^0\d/.test(given))

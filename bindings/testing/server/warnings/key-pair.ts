@@ -1,16 +1,17 @@
-/** What is wrong with a certificate and its key, in the words of Go. crypto/tls: X509KeyPair. */
+/** The error of a certificate and its key, with the texts of Go's crypto/tls X509KeyPair. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n?[\s\S]*?-----END \1-----/g;
 
-/** @param certificate and its key, as PEM text; undefined: nothing is wrong with them */
+/** @param certificate and its key, as PEM text; returns undefined if they are valid */
 export function keyPairWarning(certificate: string, key: string): string | undefined {
   const [certificates, keys] = [blocksOf(certificate), blocksOf(key)];
   const found = certificates.find(({ type }) => type === 'CERTIFICATE');
   if (found === undefined)
     return missing('certificate', certificates, (type) =>
       type.endsWith('PRIVATE KEY')
-        ? 'tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched'
+        ? 'tls: failed to find certificate PEM data in certificate input, but did find a ' +
+          'private key; PEM inputs may have been switched'
         : undefined,
     );
   const given = keys.find(({ type }) => type.endsWith('PRIVATE KEY'));
@@ -44,6 +45,7 @@ function missing(
     what === 'key' ? 'PEM block with type ending in "PRIVATE KEY"' : '"CERTIFICATE" PEM block';
   return (
     (types.length === 1 ? other(first) : undefined) ??
-    `tls: failed to find ${wanted} in ${what} input after skipping PEM blocks of the following types: [${types.join(' ')}]`
+    `tls: failed to find ${wanted} in ${what} input after skipping PEM blocks of the ` +
+      `following types: [${types.join(' ')}]`
   );
 }

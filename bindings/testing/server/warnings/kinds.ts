@@ -1,12 +1,12 @@
 /**
- * What is warned of in objects of built-in kinds, by kind. kubernetes: WarningsOnCreate and
+ * The warnings about objects of built-in kinds, by kind. kubernetes: WarningsOnCreate and
  * WarningsOnUpdate of the strategies in pkg/registry.
  */
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { dnsLabel } from '../registry/names.ts';
 import { canonicalQuantity, quantityNanos } from '../schema/quantity.ts';
-import { Place } from '../validation/place.ts';
+import { Place, type Warn } from '../validation/place.ts';
 import { addressWarning, rangeWarnings } from './addresses.ts';
 import { keyPairWarning } from './key-pair.ts';
 import {
@@ -16,7 +16,6 @@ import {
   OLD_VOLUMES,
   podWarnings,
 } from './pods.ts';
-import type { Warn } from './warn.ts';
 
 type Rule = (object: Place, warn: Warn) => void;
 
@@ -25,7 +24,7 @@ const HINTS = 'service.kubernetes.io/topology-aware-hints';
 const MOUNTABLE = 'kubernetes.io/enforce-mountable-secrets';
 const STATIC = '.static.k8s.io';
 
-/** Where the name of an object is that of its Pods too. */
+/** For kinds whose name is also the hostname of their Pods. */
 const podName =
   (whose: string): Rule =>
   (object, warn) => {
@@ -34,12 +33,13 @@ const podName =
     if (wrong.length > 0)
       warn(
         name,
-        `this is used in ${whose}, which can result in surprising behavior; a DNS label is recommended: [${wrong.join(' ')}]`,
+        `this is used in ${whose}, which can result in surprising behavior; a DNS ` +
+          `label is recommended: [${wrong.join(' ')}]`,
       );
   };
 const namesPods = podName('Pod names and hostnames');
 
-/** An update that leads to no other generation changes nothing to warn of. */
+/** An update that does not change the generation gives no warnings. */
 const isSameGeneration = (object: Place): boolean =>
   object.isUpdate && !object.in('metadata.generation').isChanged;
 
@@ -50,7 +50,7 @@ const template =
     if (!isSameGeneration(object)) podWarnings(object.in(path), warn);
   };
 
-/** Of the template as it was: the real server takes the two of an update for each other. */
+/** Checks the old template: the real server swaps the two templates of an update. */
 const formerTemplate: Rule = (object, warn) =>
   template('spec.template')(
     object.isUpdate ? new Place(object.was, object.value, true, []) : object,
@@ -92,7 +92,9 @@ const job =
     if (spec.at('completionMode').text === 'Indexed' && isLarge)
       warn(
         spec,
-        'In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail',
+        'In Indexed Jobs with a number of completions higher than 10^5 and a ' +
+          'parallelism higher than 10^4, Kubernetes might not be able to track ' +
+          'completedIndexes when a big number of indexes fail',
       );
     podWarnings(spec.at('template'), warn);
   };
@@ -103,7 +105,9 @@ function cronJob(object: Place, warn: Warn): void {
   if (object.isUpdate && object.in('spec.schedule').text.includes('TZ'))
     warn(
       undefined,
-      'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details',
+      'cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see ' +
+        'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more ' +
+        'details',
     );
 }
 
@@ -196,7 +200,8 @@ function persistentVolume(object: Place, warn: Warn): void {
   if (policy.text === 'Recycle')
     warn(
       policy,
-      'The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.',
+      'The Recycle reclaim policy is deprecated. Instead, the recommended approach is ' +
+        'to use dynamic provisioning.',
     );
   for (const term of spec.in('nodeAffinity.required.nodeSelectorTerms').items)
     nodeExpressions(term.at('matchExpressions'), warn);
@@ -255,7 +260,8 @@ function csiDriver(object: Place, warn: Warn): void {
   if (requests.isEmpty || spec.at('serviceAccountTokenInSecrets').isSet || isSame) return;
   warn(
     undefined,
-    'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes',
+    'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set ' +
+      'to true to prevent possible logging of tokens in volume attributes',
   );
 }
 
@@ -306,7 +312,8 @@ function staticName(object: Place, warn: Warn): void {
   if (name.text.endsWith(STATIC))
     warn(
       name,
-      `names ending with "${STATIC}" are reserved for static manifest-based configurations and cannot be managed via the API`,
+      `names ending with "${STATIC}" are reserved for static manifest-based ` +
+        'configurations and cannot be managed via the API',
     );
 }
 
@@ -350,7 +357,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(ADMISSION),
 };
 
-/** Of writes to `/status`. */
+/** The rules for writes to `/status`. */
 const STATUS_RULES: Readonly<Record<string, Rule>> = {
   '/pods': podStatus,
   '/services': ingressStatus,

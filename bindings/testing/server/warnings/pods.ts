@@ -1,13 +1,12 @@
 /**
- * What is warned of in Pods and their templates. kubernetes: pkg/api/pod/warnings.go,
+ * The warnings about Pods and Pod templates. kubernetes: pkg/api/pod/warnings.go,
  * pkg/api/persistentvolumeclaim/util.go, pkg/api/node/util.go.
  */
 import { labelValue } from '../registry/names.ts';
 import { canonicalQuantity, quantityNanos } from '../schema/quantity.ts';
-import type { Place } from '../validation/place.ts';
+import type { Place, Warn } from '../validation/place.ts';
 import { addressWarning } from './addresses.ts';
 import { overlappingPaths } from './volume-paths.ts';
-import type { Warn } from './warn.ts';
 
 const NODE_LABELS: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -24,11 +23,11 @@ const NODE_LABELS: Readonly<Record<string, string>> = {
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
 };
 
-/** What is said of a label of Nodes that is no longer used; undefined: it is. */
+/** The warning about a deprecated node label; undefined: it is not deprecated. */
 export const nodeLabelMessage = (label: string): string | undefined =>
   Object.hasOwn(NODE_LABELS, label) ? NODE_LABELS[label] : undefined;
 
-/** Requirements on labels of Nodes. */
+/** Checks requirements on node labels. */
 export function nodeExpressions(list: Place, warn: Warn, checkValues = false): void {
   for (const item of list.items) {
     const key = item.at('key');
@@ -40,7 +39,7 @@ export function nodeExpressions(list: Place, warn: Warn, checkValues = false): v
   }
 }
 
-/** Bytes are whole. */
+/** Warns of fractions of bytes. */
 export function wholeBytes(list: Place, names: readonly string[], warn: Warn): void {
   for (const name of names) {
     const at = list.key(name);
@@ -84,7 +83,7 @@ const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
 const NO_SELECTOR = 'a null labelSelector results in matching no pod';
 const NO_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead';
 
-/** @param at a Pod, or a template of one */
+/** @param at a Pod or a Pod template */
 export function podWarnings(at: Place, warn: Warn): void {
   const [spec, annotations] = [at.at('spec'), at.in('metadata.annotations')];
   nodes(spec, warn);
@@ -180,7 +179,8 @@ function container(at: Place, annotations: Place, isTemplate: boolean, warn: War
     if (seen.has(text) && hides)
       warn(
         item,
-        `hides previous definition of ${JSON.stringify(text)}, which may be dropped when using apply`,
+        `hides previous definition of ${JSON.stringify(text)}, which may be dropped ` +
+          'when using apply',
       );
     seen.add(text);
   }
@@ -197,7 +197,9 @@ function ports(containers: readonly Place[], warn: Warn): void {
     const number = port.at('containerPort').number;
     const protocol = port.at('protocol').text;
     if (ip(port) !== '' && host(port) === 0) {
-      const shown = `{Name:${port.at('name').text} HostPort:0 ContainerPort:${number} Protocol:${protocol} HostIP:${ip(port)}}`;
+      const shown =
+        `{Name:${port.at('name').text} HostPort:0 ContainerPort:${number} ` +
+        `Protocol:${protocol} HostIP:${ip(port)}}`;
       warn(port, `hostIP set without hostPort: ${shown}`);
     }
     const others = byKey.get(`${number}/${protocol}`) ?? [];
@@ -220,7 +222,8 @@ function ports(containers: readonly Place[], warn: Warn): void {
     else
       warn(
         port,
-        `duplicate port name ${JSON.stringify(text)} with ${other.path}, services and probes that select ports by name will use ${other.path}`,
+        `duplicate port name ${JSON.stringify(text)} with ${other.path}, services and ` +
+          `probes that select ports by name will use ${other.path}`,
       );
   }
 }

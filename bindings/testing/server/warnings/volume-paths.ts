@@ -1,13 +1,12 @@
 /**
- * Files of a volume that lie in each other's way. kubernetes: pkg/api/pod/warnings.go
+ * Warnings about files in a volume whose paths overlap. kubernetes: pkg/api/pod/warnings.go
  * warningsForOverlappingVirtualPaths.
  */
-import type { Place } from '../validation/place.ts';
-import type { Warn } from './warn.ts';
+import type { Place, Warn } from '../validation/place.ts';
 
 interface File {
   path: string;
-  /** `Secret "keys"`; '' where the volume has one source. */
+  /** `Secret "keys"`; '' if the volume has one source. */
   source: string;
 }
 
@@ -69,7 +68,7 @@ function filesIn(source: Place): File[] {
   );
 }
 
-/** @param seen files of before, to which these are added */
+/** @param seen files of earlier sources, to which these are added */
 function overlaps(files: readonly File[], seen: File[], tell: (why: string) => void): void {
   for (const { path, source } of files) {
     const file = { path: path.replace(/\/+$/, ''), source };

@@ -1,6 +1,6 @@
 /**
- * Resources within a custom object (`x-kubernetes-embedded-resource`): they have an apiVersion, a
- * kind and metadata of their own. apiextensions-apiserver: pkg/apiserver/schema/objectmeta.
+ * Resources embedded in a custom object (`x-kubernetes-embedded-resource`), which have apiVersion,
+ * kind and metadata. apiextensions-apiserver: pkg/apiserver/schema/objectmeta.
  */
 import { isObject, type Json, type JsonObject, stringAt, writeJson } from '../json.ts';
 import { typeNamed } from '../schema/built-in.ts';
@@ -10,10 +10,10 @@ import type { Kind } from './kinds.ts';
 import { createErrors, MetadataTypeError, normalizeMetadata } from './metadata.ts';
 import { dnsLabel, label1035, pathSegmentErrors } from './names.ts';
 
-/** What stands for the kind of an embedded resource, which need not be one that is served. */
-const SOME = { builtIn: false, kind: '', version: '', plural: '', group: '' } as Kind;
+/** Stands for the kind of an embedded resource, which need not be served. */
+const UNSERVED_KIND = { builtIn: false, kind: '', version: '', plural: '', group: '' } as Kind;
 
-/** @param path of the value; '' is the object itself, which is not looked at */
+/** @param path of the value; '' is the object itself, which is not checked here */
 export function embeddedErrors(schema: Schema, value: Json, path = ''): FieldError[] {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
@@ -33,7 +33,7 @@ export function embeddedErrors(schema: Schema, value: Json, path = ''): FieldErr
   return isEmbedded(schema) ? [...resourceErrors(value, path), ...below] : below;
 }
 
-/** Of a resource at that path. */
+/** The errors of an embedded resource at that path. */
 export function resourceErrors(value: JsonObject, path: string): FieldError[] {
   const { apiVersion, kind, metadata } = value;
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
@@ -63,7 +63,7 @@ export function resourceErrors(value: JsonObject, path: string): FieldError[] {
 function metadataErrors(given: Json, path: string): FieldError[] {
   let metadata: JsonObject;
   try {
-    metadata = normalizeMetadata(SOME, given);
+    metadata = normalizeMetadata(UNSERVED_KIND, given);
   } catch (error) {
     if (error instanceof MetadataTypeError) return [fieldInvalid(path, given, error.why)];
     throw error;
@@ -79,7 +79,7 @@ function metadataErrors(given: Json, path: string): FieldError[] {
       stringAt(metadata, 'name') === '' ? [] : pathSegmentErrors(stringAt(metadata, 'name')),
     ),
     ...name('namespace', namespace === '' ? [] : dnsLabel(namespace)),
-    ...createErrors(SOME, metadata).map((error) => ({
+    ...createErrors(UNSERVED_KIND, metadata).map((error) => ({
       ...error,
       field: error.field.replace(/^metadata/, () => path),
     })),
@@ -87,10 +87,10 @@ function metadataErrors(given: Json, path: string): FieldError[] {
 }
 
 /**
- * The object with the metadata of the resources in it as Go reads it: members that metadata does
- * not have are gone. Throws 400 for what is of another type.
+ * The object with the metadata of its embedded resources as Go decodes it: unknown members are
+ * dropped. Throws 400 for members of a wrong type.
  *
- * @param unknown is told the paths of members that metadata does not have
+ * @param unknown called with the path of each unknown member
  */
 export function withReadMetadata(
   schema: Schema,
@@ -129,5 +129,5 @@ function readMetadata(
   const known = typeNamed('ObjectMeta').map;
   for (const name of Object.keys(isObject(value) ? value : {}))
     if (known?.field(name) === undefined) unknown?.(`${path}.${name}`);
-  return normalizeMetadata(SOME, value ?? null);
+  return normalizeMetadata(UNSERVED_KIND, value ?? null);
 }

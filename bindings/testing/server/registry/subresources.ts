@@ -1,6 +1,6 @@
 /**
- * The subresources of each kind, and what a write to one that shows the whole object may change of
- * it. kubernetes: pkg/registry/core/pod, pkg/registry/core/namespace, pkg/registry/certificates.
+ * The subresources of each kind, and what a write to one with the whole object may change.
+ * kubernetes: pkg/registry/core/pod, pkg/registry/core/namespace, pkg/registry/certificates.
  */
 import { isObject, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import { type FieldError, invalidObject } from '../status.ts';
@@ -11,7 +11,7 @@ import { withPreparedStatus } from './statuses.ts';
 import { metadataOf } from './store.ts';
 import { assemble, forStatusUpdate, forUpdate, ofKind, withNextGeneration } from './strategy.ts';
 
-/** As discovery tells it. */
+/** An entry of discovery. */
 export interface Subresource {
   name: string;
   group: string;
@@ -25,8 +25,13 @@ const CONNECT = ['create', 'get'];
 const PROXY = ['create', 'delete', 'get', 'patch', 'update'];
 const CREATE = ['create'];
 
-/** Of built-in kinds beside scale and status: the kind's own unless another kind is named. */
-const OF_BUILT_IN: Readonly<Record<string, Readonly<Record<string, [string[], string?]>>>> = {
+/**
+ * The subresources of built-in kinds beside scale and status. The kind is that of the resource
+ * unless another one is given.
+ */
+const BUILT_IN_SUBRESOURCES: Readonly<
+  Record<string, Readonly<Record<string, [string[], string?]>>>
+> = {
   '/pods': {
     attach: [CONNECT, 'PodAttachOptions'],
     binding: [CREATE, 'Binding'],
@@ -45,9 +50,9 @@ const OF_BUILT_IN: Readonly<Record<string, Readonly<Record<string, [string[], st
   'certificates.k8s.io/certificatesigningrequests': { approval: [READ_AND_WRITE] },
 };
 
-/** All subresources of a kind, in the order in which discovery tells them. */
+/** All subresources of a kind, in the order of discovery. */
 export function subresourcesOf(kind: Kind): Subresource[] {
-  const named = kind.builtIn ? (OF_BUILT_IN[`${kind.group}/${kind.plural}`] ?? {}) : {};
+  const named = kind.builtIn ? (BUILT_IN_SUBRESOURCES[`${kind.group}/${kind.plural}`] ?? {}) : {};
   const found = Object.entries(named).map(([name, [verbs, of = kind.kind]]): Subresource => {
     const [group, version, other] = of.split('/');
     if (other === undefined) return { name, group: '', version: '', kind: of, verbs };
@@ -80,22 +85,24 @@ const METHODS: Readonly<Record<string, string>> = {
   update: 'PUT',
 };
 
-/** The methods that a subresource takes; undefined: the kind has no such one. */
+/** The methods of a subresource; undefined: the kind does not have it. */
 export function methodsOf(kind: Kind, subresource: string): readonly string[] | undefined {
   const [first, ...rest] = subresource.split('/');
-  // What comes after a proxy is a path of what it leads to.
+  // Behind `proxy` is a path of the target.
   if (rest.length > 0 && first !== 'proxy') return undefined;
   const found = subresourcesOf(kind).find(({ name }) => name === first);
   return found?.verbs.map((verb) => METHODS[verb] ?? '');
 }
 
-/** The subresources that show the whole object, and take it. */
-export const isPart = (subresource: string): boolean =>
+/** Whether the subresource reads and writes the whole object. */
+export const isWholeObject = (subresource: string): boolean =>
   subresource === 'status' || Object.hasOwn(MAKERS, subresource);
 
 type Maker = (kind: Kind, object: JsonObject, old: JsonObject, now: string) => JsonObject;
 
-/** What a write to a subresource, or to the object itself, makes of the object. */
+/**
+ * Returns the function that merges a write to a subresource, or to the object, into the old object.
+ */
 export function makerOf(kind: Kind, subresource: string): Maker {
   if (subresource !== 'status') return MAKERS[subresource] ?? forUpdate;
   if (isSigningRequest(kind)) return forSigning;
@@ -110,8 +117,13 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   approval: forApproval,
 };
 
-/** What of an update is the whole object's beside the part: who owns its fields. */
-function withPart(kind: Kind, object: JsonObject, old: JsonObject, spec: JsonObject): JsonObject {
+/** The old object with the new spec, and with the managedFields of the write. */
+function withSpecChange(
+  kind: Kind,
+  object: JsonObject,
+  old: JsonObject,
+  spec: JsonObject,
+): JsonObject {
   const { managedFields } = metadataOf(object);
   const { managedFields: _, ...was } = metadataOf(old);
   const metadata: JsonObject = {
@@ -132,20 +144,20 @@ const refuse = (kind: Kind, old: JsonObject, errors: readonly FieldError[]): voi
     throw invalidObject(ofKind(kind, stringAt(metadataOf(old), 'name')), errors);
 };
 
-/** The Pod with its ephemeral containers, which are all that changes. */
+/** Replaces the ephemeral containers of the Pod, and nothing else. */
 function forEphemeralContainers(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const { ephemeralContainers: _, ...others } = objectAt(old, 'spec');
   const wanted = listAt(objectAt(object, 'spec'), 'ephemeralContainers');
   const spec = wanted.length > 0 ? { ...others, ephemeralContainers: wanted } : others;
-  const made = withPart(kind, object, old, spec);
+  const made = withSpecChange(kind, object, old, spec);
   refuse(kind, old, validateBuiltIn(kind, made, old, 'ephemeralcontainers'));
   return made;
 }
 
 /**
- * The Pod with the resources of its containers, which are all that changes. Containers that were
- * added, removed, renamed or reordered stay as they were sent, for the validation to refuse.
- * kubernetes: pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
+ * Replaces the resources of the Pod's containers, and nothing else. Added, removed, renamed or
+ * reordered containers are kept as sent, so that the validation rejects them. kubernetes:
+ * pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
  */
 function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const [asked, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
@@ -164,12 +176,12 @@ function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject 
     return { [member]: containers };
   };
   const spec = isOther ? asked : { ...was, ...resized('containers'), ...resized('initContainers') };
-  const made = withPart(kind, object, old, spec);
+  const made = withSpecChange(kind, object, old, spec);
   refuse(kind, old, validateBuiltIn(kind, made, old, 'resize'));
   return made;
 }
 
-/** A Namespace with its own finalizers. */
+/** Replaces the finalizers in the spec of a Namespace. */
 function forFinalize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const spec = objectAt(object, 'spec');
   refuse(kind, old, validateBuiltIn(kind, { ...object, spec }, old, 'finalize'));

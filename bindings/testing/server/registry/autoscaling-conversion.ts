@@ -1,6 +1,6 @@
 /**
- * HorizontalPodAutoscalers of autoscaling/v1, which lie as those of v2: one goal for CPU is a
- * member, and what v1 has no members for is in annotations. kubernetes:
+ * Converts HorizontalPodAutoscalers between autoscaling/v1 and v2, in which they are stored. In v1
+ * a CPU target is a member, and what v1 has no members for is in annotations. kubernetes:
  * pkg/apis/autoscaling/v1/conversion.go.
  */
 import { isObject, type Json, type JsonObject, objectAt, without } from '../json.ts';
@@ -26,10 +26,10 @@ const isCpu = (metric: JsonObject, where: string): boolean => {
   return metric.type === 'Resource' && resource.name === 'cpu' && typeof value === 'number';
 };
 
-const some = (members: Record<string, Json | undefined>): JsonObject =>
+const definedMembers = (members: Record<string, Json | undefined>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
-/** A metric of v2 as v1 has it in its annotation, and the other way round. */
+/** A v2 metric in the form that v1 has in its annotation. `newMetric` is the inverse. */
 function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject {
   const of = (name: string): JsonObject => objectAt(metric, name);
   const value = (name: string): JsonObject => objectAt(of(name), where);
@@ -42,7 +42,7 @@ function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
       const { averageUtilization, averageValue } = value(member);
       return {
         type: metric.type,
-        [member]: some({
+        [member]: definedMembers({
           name: of(member).name,
           [named('AverageUtilization')]: averageUtilization,
           [named('AverageValue')]: averageValue ?? (where === 'current' ? '0' : undefined),
@@ -53,7 +53,7 @@ function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
     case 'Pods':
       return {
         type: 'Pods',
-        pods: some({
+        pods: definedMembers({
           metricName: metricOf('pods').name,
           [named('AverageValue')]: value('pods').averageValue,
           selector: metricOf('pods').selector,
@@ -62,7 +62,7 @@ function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
     case 'Object':
       return {
         type: 'Object',
-        object: some({
+        object: definedMembers({
           target: of('object').describedObject,
           metricName: metricOf('object').name,
           [named('Value')]: value('object').value ?? '0',
@@ -73,7 +73,7 @@ function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
     default:
       return {
         type: metric.type ?? '',
-        external: some({
+        external: definedMembers({
           metricName: metricOf('external').name,
           metricSelector: metricOf('external').selector,
           [named('Value')]: value('external').value,
@@ -92,7 +92,7 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
           ? 'AverageValue'
           : 'Value'
         : 'Utilization';
-    return some(where === 'target' ? { type, ...members } : members);
+    return definedMembers(where === 'target' ? { type, ...members } : members);
   };
   const named = (name: string, rest: string): Json | undefined => of(name)[`${where}${rest}`];
   switch (metric.type) {
@@ -102,7 +102,7 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
       const averageValue = named(member, 'AverageValue');
       return {
         type: metric.type,
-        [member]: some({
+        [member]: definedMembers({
           name: of(member).name,
           [where]: goal({ averageUtilization: named(member, 'AverageUtilization'), averageValue }),
           container: of(member).container,
@@ -113,7 +113,7 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
       return {
         type: 'Pods',
         pods: {
-          metric: some({ name: of('pods').metricName, selector: of('pods').selector }),
+          metric: definedMembers({ name: of('pods').metricName, selector: of('pods').selector }),
           [where]: goal({ averageValue: named('pods', 'AverageValue') }),
         },
       };
@@ -122,9 +122,9 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
       const value = averageValue === undefined ? named('object', 'Value') : undefined;
       return {
         type: 'Object',
-        object: some({
+        object: definedMembers({
           describedObject: target,
-          metric: some({ name: metricName, selector }),
+          metric: definedMembers({ name: metricName, selector }),
           [where]: goal({ value, averageValue }),
         }),
       };
@@ -135,7 +135,7 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
       return {
         type: metric.type ?? '',
         external: {
-          metric: some({ name, selector: metricSelector }),
+          metric: definedMembers({ name, selector: metricSelector }),
           [where]: goal({ value: named('external', 'Value'), averageValue }),
         },
       };
@@ -143,7 +143,10 @@ function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
   }
 }
 
-/** Members as Go has them without tags: `StabilizationWindowSeconds`. */
+/**
+ * Changes the case of the members' first letter. Go types without tags have
+ * `StabilizationWindowSeconds`.
+ */
 function cased(value: Json, first: 'toUpperCase' | 'toLowerCase'): Json {
   if (Array.isArray(value)) return value.map((item: Json) => cased(item, first));
   if (!isObject(value)) return value;
@@ -170,8 +173,8 @@ const withAnnotations = (object: JsonObject, added: Record<string, string>): Jso
   };
 };
 
-/** The object of v1 as it lies. */
-export function autoscalerAsStored(given: JsonObject): JsonObject {
+/** The v1 object in its stored form, v2. */
+export function autoscalerToV2(given: JsonObject): JsonObject {
   if (given.apiVersion === V2) return given;
   const [spec, status] = [objectAt(given, 'spec'), objectAt(given, 'status')];
   const annotations = objectAt(objectAt(given, 'metadata'), 'annotations');
@@ -215,8 +218,8 @@ export function autoscalerAsStored(given: JsonObject): JsonObject {
   };
 }
 
-/** What lies, as v1 shows it. */
-export function autoscalerAsShown(stored: JsonObject): JsonObject {
+/** The stored object as v1. */
+export function autoscalerToV1(stored: JsonObject): JsonObject {
   if (stored.apiVersion === V1) return stored;
   const [spec, status] = [objectAt(stored, 'spec'), objectAt(stored, 'status')];
   const metrics = listAt(spec, 'metrics');
@@ -242,18 +245,18 @@ export function autoscalerAsShown(stored: JsonObject): JsonObject {
   return {
     ...withAnnotations(stored, texts),
     apiVersion: V1,
-    spec: some({
+    spec: definedMembers({
       ...without(spec, 'metrics', 'behavior'),
       targetCPUUtilizationPercentage: utilization(goal, 'target'),
     }),
-    status: some({
+    status: definedMembers({
       ...without(status, 'currentMetrics', 'conditions'),
       currentCPUUtilizationPercentage: utilization(cpu, 'current'),
     }),
   };
 }
 
-/** With null for what is behind a pointer and not set, as Go writes it. */
+/** As Go writes it: null for pointers that are not set. */
 function goBehavior(behavior: JsonObject): JsonObject {
   const rules = (given: Json | undefined): Json =>
     isObject(given)

@@ -187,7 +187,7 @@ function nodeAmounts(object: Place): void {
       resourceQuantity(at.as(`status.${member}.${name}`), name);
 }
 
-/** Also the rule for a write to the status. */
+/** Also checked in a write to the status. */
 export function nodeChange(object: Place): void {
   const spec = object.at('spec');
   nodeAmounts(object);

@@ -7,7 +7,7 @@ import { qosClass } from '../registry/admission.ts';
 import type { Place } from './place.ts';
 import { podSpec } from './pod-spec.ts';
 
-/** Ephemeral containers are added, and never changed nor removed. */
+/** Ephemeral containers can be added, but not changed or removed. */
 export function ephemeralContainersChange(pod: Place): void {
   const spec = pod.at('spec');
   podSpec(spec, pod.in('metadata.name').text);
@@ -21,7 +21,7 @@ export function ephemeralContainersChange(pod: Place): void {
   }
 }
 
-/** Processors and memory of containers change, and the class of the Pod does not. */
+/** CPU and memory of containers can change, but not the QoS class of the Pod. */
 export function podResize(pod: Place): void {
   const spec = pod.at('spec');
   podSpec(spec, pod.in('metadata.name').text);
@@ -62,7 +62,7 @@ export function podResize(pod: Place): void {
     spec.forbidden('only cpu and memory resources are mutable');
 }
 
-/** What a resize leaves as it is. */
+/** The spec without what a resize may change. */
 function unresizable(spec: JsonObject): JsonObject {
   const of = (member: string): JsonObject[] => {
     const list = spec[member];

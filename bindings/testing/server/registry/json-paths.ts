@@ -1,16 +1,16 @@
-/** Values at paths such as `.spec.replicas`, as CustomResourceDefinitions name them. */
+/** Values at paths such as `.spec.replicas`, as in CustomResourceDefinitions. */
 import { isObject, type Json, type JsonObject, without } from '../json.ts';
 
 export const pathNames = (path: string): string[] => path.split('.').filter((name) => name !== '');
 
-/** undefined: there is none. */
+/** Returns undefined if there is no value. */
 export function valueAt(object: JsonObject, path: string): Json | undefined {
   let value: Json | undefined = object;
   for (const name of pathNames(path)) value = isObject(value) ? value[name] : undefined;
   return value;
 }
 
-/** The object with another value there; what is missing on the way is made. */
+/** The object with the value set. Missing objects on the path are created. */
 export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
   const [name, ...rest] = pathNames(path);
   if (name === undefined) return object;
