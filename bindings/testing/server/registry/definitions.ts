@@ -14,6 +14,12 @@ import {
 } from '../json.ts';
 import { type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
 
+export const DEFINITIONS = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+} as const;
+
 /** Whether the kind is CustomResourceDefinition. */
 export const isDefinition = (kind: { builtIn: boolean; plural: string }): boolean =>
   kind.builtIn && kind.plural === 'customresourcedefinitions';

@@ -33,7 +33,7 @@ import {
 import { Allocator } from './admission.ts';
 import { servedForm, storageKey, toStoredForm } from './conversion.ts';
 import { DefinitionController } from './definition-controller.ts';
-import { isDefinition } from './definitions.ts';
+import { DEFINITIONS, isDefinition } from './definitions.ts';
 import { type DeletionOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import {
   isClaim,
@@ -95,10 +95,7 @@ export class Registry {
   readonly #stores = new Map<string, ResourceStore>();
   /** The resources of the stores, each by the name that was requested first. */
   readonly #resources: ResourceName[] = [];
-  /**
-   * Stored objects with empty lists or maps in their metadata. They are not returned, so that each
-   * write counts as a change.
-   */
+  /** Stored objects whose next write is a change in any case, as of unreturned empty lists. */
   readonly #hollow = new WeakSet<JsonObject>();
   readonly #allocator = new Allocator();
   readonly #definitions = new DefinitionController({
@@ -126,10 +123,7 @@ export class Registry {
   readonly #namespaces: NamespaceController;
   readonly #historySize: number;
   readonly #wallTime: () => number;
-  /**
-   * The version up to which all histories were dropped, also those of stores that are created
-   * later.
-   */
+  /** All histories up to this version are dropped, also those of stores created later. */
   #expired = 0;
 
   constructor(options: {
@@ -534,10 +528,7 @@ export class Registry {
     return this.#put(kind, store, existing.key, next, options.hollow).json;
   }
 
-  /**
-   * Called when an object was removed: the deletion of its definition or namespace may wait for
-   * that.
-   */
+  /** A removal may end the deletion of the object's definition or namespace. */
   #released(kind: Kind, { object }: Stored): void {
     this.#definitions.released(kind);
     this.#namespaces.released(stringAt(metadataOf(object), 'namespace'));
@@ -593,12 +584,6 @@ export class Registry {
     return formatTime(this.#wallTime());
   }
 }
-
-const DEFINITIONS: ResourceName = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-};
 
 const withoutVersion = (object: JsonObject, sent?: string): JsonObject => ({
   ...object,
