@@ -267,7 +267,10 @@ test('the end of what has come ends the quote, too', () => {
   const [metadata, a] = [{ name: 'a' }, 'hunter2'.repeat(40)];
   frames.push(
     bytes(
-      `${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata, a } })}\n`,
+      `${JSON.stringify({
+        type: 'ADDED',
+        object: { apiVersion: 'v1', kind: 'ConfigMap', metadata, a },
+      })}\n`,
     ),
   );
   frames.next();

@@ -416,7 +416,7 @@ describe('members that are read', () => {
       copies += readers.readsOfCopies;
     }
     console.log(
-      `30 rounds of 500 steps: ${moved} moves of what was held, ${copies} reads of what had left the core`,
+      `30 rounds of 500 steps: ${moved} moves, ${copies} reads of objects that had left the core`,
     );
     expect(moved).toBeGreaterThan(10);
     expect(copies).toBeGreaterThan(500);

@@ -35,8 +35,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '410 as an answer to a list',
     happens:
-      'A page that expired leads to one full list at the version of the first page. A list ' +
-      'is requested again at once without a version.',
+      'An expired page leads to one full list at the version of the first page. A list is ' +
+      'repeated at once without a version.',
     tests: [
       '410 for a page leads to a full list, and nothing is missed',
       '410 for a list leads to a list without a version',
@@ -45,8 +45,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '410 as an event of a watch',
     happens:
-      'Back-off, then a list no older than what was seen; without a version only if that is ' +
-      'refused too.',
+      'Back-off, then a list no older than the last version; without a version only if ' +
+      'that is refused too.',
     tests: [
       '410 as an event ends the watch and leads to a relist, no older than before',
       'after an expired history each deleted object has one tombstone',
@@ -55,8 +55,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '504, too large resource version',
     happens:
-      'Repeated as long as the server says so, then asked for without a version. All three ' +
-      'dialects are known.',
+      'Repeated while the server asks for it, then a list without a version. All three ' +
+      'forms of the error are known.',
     tests: [
       'a version that the server has not reached is requested for a while, and then left out',
     ],
@@ -79,8 +79,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '500, 502, 503, 504',
     happens:
-      'With Retry-After the request is repeated. Without it, everything is listed again ' +
-      'after a back-off.',
+      'With Retry-After the request is repeated. Without it, the informer relists after a ' +
+      'back-off.',
     tests: [
       ...[500, 502, 503, 504].flatMap((status) => [relisted(status), rewatched(status)]),
       first(500),
@@ -91,8 +91,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '401, an expired or rotated token',
     happens:
-      'Reported as `auth`, and tried again with back-off for ever, with the credentials of ' +
-      'that moment. A running watch lives on.',
+      'Reported as `auth`, and repeated with back-off for ever, with the current ' +
+      'credentials. A running watch goes on.',
     tests: [
       'a rotated token is 401 until the new one is used, and a running watch goes on',
       first(401),
@@ -101,9 +101,9 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '403 and 404: permissions or a resource that are not there yet, or no longer',
     happens:
-      'Tried again with back-off for ever. When the server itself says that a resource that ' +
-      'was there is gone, in all versions, the informer parks: handlers get one delete event ' +
-      'for each object, and the informer resumes when the resource is back.',
+      'Repeated with back-off for ever. If discovery confirms that a resource is no longer ' +
+      'served in any version, the informer parks: handlers get one delete event for each ' +
+      'object, and the informer resumes when the resource is served again.',
     tests: [
       relisted(403),
       relisted(404),
@@ -124,7 +124,7 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a reset, or an end in the middle of a frame',
-    happens: 'A half frame is never applied: the watch goes on from the last whole one.',
+    happens: 'An incomplete frame is never applied: the watch resumes after the last complete one.',
     tests: [
       'a watch that is reset before its answer is sent again, without a list',
       'a watch that is cut between frames resumes where it ended',
@@ -139,8 +139,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a malformed frame',
     happens:
-      'Reported as `decode`; the watch ends and everything is listed again. Nothing is ' +
-      'skipped silently.',
+      'Reported as `decode`; the watch ends and the informer relists. Nothing is skipped ' +
+      'silently.',
     tests: [
       malformed('text that is no JSON'),
       malformed('a broken object'),
@@ -164,8 +164,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a half-open connection',
     happens:
-      'TCP keep-alive and PINGs find it within 45 s over capstan/client-node; 150 s without ' +
-      'a byte find it over any transport.',
+      'Detected by TCP keep-alive and PINGs within 45 s over capstan/client-node, and ' +
+      'after 150 s without a byte over any transport.',
     tests: [
       'a watch over a dead connection is opened again after 150 s of silence',
       'a connection that falls silent in the middle of a frame loses no event',
@@ -186,7 +186,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a quiet watch',
-    happens: 'Never cut while bookmarks come; without them two requests each 150 s, and no list.',
+    happens:
+      'Never closed while bookmarks come; without them two requests each 150 s, and no ' + 'list.',
     tests: [
       'a quiet watch with bookmarks each minute is never closed',
       'a quiet watch without bookmarks costs a request now and then, and no list',
@@ -200,16 +201,15 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a very short watch',
     happens:
-      'One that ends within a second without an event is backed off from, and then ' +
-      'everything is asked for again. One whose events bring nothing new is opened again, ' +
-      'after three in a row with back-off.',
+      'One that ends within a second without an event leads to a relist with back-off. One ' +
+      'whose events bring nothing new is opened again, after three in a row with back-off.',
     tests: ['watches that end at once without an event are repeated with back-off'],
   },
   {
     fault: 'events that come twice or in another order',
     happens:
-      'Applied by key, as in client-go: handlers may see an older state again, and the cache ' +
-      'ends right. A RetryWatcher drops what is not newer.',
+      'Applied by key, as in client-go: handlers may get an older state again, and the ' +
+      'cache is right at the end. A RetryWatcher drops events that are not newer.',
     tests: [
       'events that come again after a new connection are applied by key',
       'events of two objects in another order give the same cache',
@@ -218,7 +218,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'bookmarks',
     happens:
-      'A bookmark moves the version from which the watch goes on. Handlers do not get it, ' +
+      'A bookmark sets the version from which the watch resumes. Handlers do not get it, ' +
       'and no bookmark is required.',
     tests: [
       'a bookmark sets the version from which a quiet watch resumes',
@@ -228,8 +228,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'an empty resourceVersion of an event or a list',
     happens:
-      'The object is applied; the last version stays the one to go on from, so that events ' +
-      'come twice rather than never.',
+      'The object is applied; the watch resumes from the last known version, so events may ' +
+      'be repeated but are not missed.',
     tests: [
       'events without a version are applied, and no event is missed when the watch ends',
       'a first list without versions is followed by a watch',
@@ -238,8 +238,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'no bookmark at the end of the initial events',
     happens:
-      'Nothing of the stream reaches the cache. It is begun again, or given up for a list ' +
-      'where the server does not know it.',
+      'No object of the stream reaches the cache. It is opened again, or replaced by a ' +
+      'list if the server has no watch lists.',
     tests: [
       'initial objects whose end bookmark never comes are listed instead',
       'a bookmark among the initial objects does not end them',
@@ -256,9 +256,7 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a very large object',
-    happens:
-      'Up to 16 MiB and 10 000 levels like any other; beyond that a `decode` error, never ' +
-      'memory without end.',
+    happens: 'Up to 16 MiB and 10 000 levels without a limit; beyond that a `decode` error.',
     tests: [
       'an object of two megabytes is an ordinary object',
       malformed('a frame above 16 MiB'),
@@ -268,8 +266,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a watch compressed with gzip, one member a flush',
     happens:
-      'The request asks for identity. A body that is compressed nevertheless is read over ' +
-      'capstan/client-node, member by member.',
+      'The request asks for identity. A body that is compressed all the same is read ' +
+      'member by member over capstan/client-node.',
     tests: ['a server that compresses streams and lists on request is read uncompressed'],
     elsewhere: [
       {
@@ -280,7 +278,7 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'HTTP/2 GOAWAY',
-    happens: 'Running watches live on; new requests take a new connection.',
+    happens: 'Running watches go on; new requests use a new connection.',
     elsewhere: [
       {
         file: 'test/client-node/http2-connections.test.ts',
@@ -295,7 +293,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a slow consumer',
     happens:
-      'The server ends the watch; it goes on where it was. Handlers do not slow down the reading.',
+      'The server ends the watch, which resumes where it was. Handlers do not slow down ' +
+      'reading.',
     tests: ['the watch of a slow client is ended by the server, and resumes where it was'],
     elsewhere: [
       {
@@ -321,7 +320,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a handler that throws or rejects',
     happens:
-      'The handler loses that one notification, which is reported. Other handlers are not ' +
+      'The error is reported, and the notification is not repeated. Other handlers are not ' +
       'affected.',
     elsewhere: [
       {
@@ -333,7 +332,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a clock that jumps, a machine that slept, very long delays',
     happens:
-      'Time is monotonic; what became due meanwhile happens then, and the watch goes on from ' +
+      'Time is monotonic; timers that are overdue fire then, and the watch resumes from ' +
       'its version.',
     tests: ['after an hour of sleep of the machine the watch goes on, and no event is missed'],
     elsewhere: [
@@ -346,8 +345,8 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'an event loop that stands still',
     happens:
-      'Time in which the reader was busy does not count as silence of the server. Long ' +
-      'batches yield to timers and I/O.',
+      'Time while the reader is busy does not count as silence of the server. Long batches ' +
+      'yield to timers and I/O.',
     elsewhere: [
       {
         file: 'test/cache/reflector/idle-timeout.test.ts',

@@ -3,14 +3,16 @@ import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
 const HEAD = `# What a watch meets
 
-No error ends an informer; only its signal does. Each fault below is injected into the embedded API server (\`capstan/testing\`) under a running
-informer, while writes go on. Tests without a file are in \`test/cache/faults/faults.test.ts\`; they run after a list, after a watch list, over \`fetch\`, with decoded
-objects and with a \`DeltaFIFO\`.
+No error ends an informer; only its signal does. Each fault below is injected into the embedded API
+server (\`capstan/testing\`) under a running informer, while writes go on. Tests without a file are
+in \`test/cache/faults/faults.test.ts\`; they run after a list, after a watch list, over
+\`fetch\`, with decoded objects and with a \`DeltaFIFO\`.
 
-At the end of each of them the cache equals the server's list, handlers got each object's states in order, nothing was skipped, there was one delete for each
-missed delete, and the informer is running. Tests in other files show the part that they are named for.
+At the end of each test the cache equals the list of the server, handlers got the states of each
+object in order, none was skipped, there was one deletion for each missed delete, and the informer
+is running. Tests in other files show the part that they are named for.
 
-This page is written from \`test/cache/faults/rows.ts\`, and a test holds that it is.
+This page is generated from \`test/cache/faults/rows.ts\`.
 `;
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');

@@ -37,7 +37,8 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-const expired = `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`;
+const status: unknown = JSON.parse(statusBody(410, 'Expired'));
+const expired = `${JSON.stringify({ type: 'ERROR', object: status })}\n`;
 
 /** Ends the watches; changes until the clock moves are seen only by the next list. */
 function cutWatches(server: LiveServer): void {

@@ -330,7 +330,8 @@ describe('the mutation detector', () => {
     expect(reported).toEqual([]);
     await clock.run(1_000);
     expect(messages()).toEqual([
-      'an object of the cache of v1 ConfigMap, default/bad, was changed by one of its readers: data.v was "1" and is "mine". ' +
+      'an object of the cache of v1 ConfigMap, default/bad, was changed by one of its readers: ' +
+        'data.v was "1" and is "mine". ' +
         'Objects of a cache are read-only, as all readers share them: make a copy ' +
         '(structuredClone) first.',
     ]);
