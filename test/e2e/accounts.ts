@@ -1,4 +1,4 @@
-/** Service accounts of a control plane with RBAC: a token, and who uses it. */
+/** Tokens of service accounts of a control plane with RBAC, and clients that use them. */
 import { readFileSync } from 'node:fs';
 import { KubeConfig, loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
@@ -22,7 +22,7 @@ export const ServiceAccount = defineResource<Account>()({
   plural: 'serviceaccounts',
 });
 
-/** A token of an account that exists. */
+/** A token of an existing account. */
 export async function tokenOf(
   admin: Client,
   key: { namespace: string; name: string },

@@ -1,6 +1,6 @@
 /**
- * The control plane of the other tests. A test run is killed now and then, by a person or by a time
- * limit, and must not leave an etcd and an API server behind on the machine.
+ * The control plane of the other tests. A killed test run must not leave an etcd and an API server
+ * running on the machine.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { eventually, within } from '../helpers/control-plane/conditions.ts';
 
-test('a control plane goes, with its folder, when the process that started it is killed', async () => {
+test('a control plane and its folder are removed when its parent process is killed', async () => {
   const script = fileURLToPath(new URL('./start-control-plane.ts', import.meta.url));
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
   try {

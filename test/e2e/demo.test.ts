@@ -1,7 +1,6 @@
 /**
- * The demo on a real API server: the Website controller, its churn and its own verification,
- * started as a user starts them, over TLS with a kubeconfig, while the API server is killed and
- * started again.
+ * The demo on a real API server: the Website controller, its churn and its verification, started as
+ * a user starts them, over TLS with a kubeconfig, while the API server is killed and started again.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +16,7 @@ import { readKubeConfig } from './same-answers/servers.ts';
 const root = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const OBJECTS = 150;
 const CHURN_SECONDS = 20;
-/** Creation, churn, convergence and cleaning up, on a machine that is busy. */
+/** Creation, churn, convergence and clean-up on a busy machine. */
 const DEMO_MS = 200_000;
 
 const websites: ResourceType = {
@@ -31,7 +30,7 @@ let plane: ControlPlane;
 let transport: Transport;
 
 beforeAll(async () => {
-  // Plain Node runs the demo, and there the name `capstan` means the built package.
+  // Plain Node runs the demo, so `capstan` resolves to the built package.
   if (!existsSync(root('dist/index.js')))
     throw new Error('dist/ is missing: run "npm run build" first');
   plane = await ControlPlane.start();

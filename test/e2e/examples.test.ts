@@ -1,8 +1,8 @@
 /**
  * The Website controller and the storage provisioner on a real API server that is killed and
- * started again while a thousand Websites and a thousand claims come, and a part of them goes. Both
- * run as their users run them, as programs that something starts again when they end; once they are
- * killed too. What is there in the end is read by plain GETs.
+ * started again while a thousand Websites and a thousand claims are created, and some of them
+ * deleted. Both run as programs that are restarted when they exit; once they are killed too. The
+ * result is read by plain GETs.
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -48,8 +48,8 @@ const ending: (() => Promise<unknown> | undefined)[] = [];
 const supervised: Supervised[] = [];
 
 /**
- * A program that is started again when it ends, as a Deployment does it: a leader that loses its
- * lease ends.
+ * A program that is restarted when it exits, as by a Deployment: a leader that loses its lease
+ * exits.
  */
 class Supervised {
   readonly name: string;
@@ -80,7 +80,7 @@ class Supervised {
     this.#program.signal('SIGKILL');
   }
 
-  /** The exit code of an end in order. */
+  /** The exit code of a graceful stop. */
   async end(): Promise<number | string> {
     this.#wanted = false;
     this.#program.signal('SIGTERM');
@@ -93,10 +93,11 @@ class Supervised {
 }
 
 beforeAll(async () => {
-  // Plain Node runs the programs, and there the name `capstan` means the built package.
+  // Plain Node runs the programs, so `capstan` resolves to the built package.
   if (!existsSync(fileURLToPath(new URL('../../dist/index.js', import.meta.url))))
     throw new Error('dist/ is missing: run "npm run build" first');
-  setErrorHandler(() => undefined); // of the informer and the binder here, while the server is away
+  // of the informer and the binder of this test, while the server is down
+  setErrorHandler(() => undefined);
   plane = await ControlPlane.start();
   transport = kubeConfigTransport(await readKubeConfig(plane));
   client = newClient({ transport });
@@ -116,9 +117,7 @@ afterEach(({ task }) => {
     console.error(`${program.name}, started ${program.starts} times:\n${program.tail()}`);
 });
 
-/**
- * Until the server has accepted it; a server that is away, or has just come back, is asked again.
- */
+/** Repeats a write until the server has accepted it: the server may be down or starting. */
 async function persist(what: string, write: () => Promise<unknown>): Promise<void> {
   await eventually(what, async () => {
     await write();
@@ -181,7 +180,7 @@ const paths = {
 const byName = <T extends { metadata: { name?: string } }>(objects: readonly T[]): Map<string, T> =>
   new Map(objects.map((object) => [object.metadata.name ?? '', object]));
 
-/** Those that are as they should be. */
+/** The number of Websites whose children are as wanted. */
 async function convergedWebsites(): Promise<number> {
   const websites = await get<WebsiteObject>(paths.websites);
   const deployments = byName(await get<DeploymentObject>(paths.deployments));
@@ -203,7 +202,7 @@ async function convergedWebsites(): Promise<number> {
   }).length;
 }
 
-/** Claims for which there is a volume that names them and is to stay, with its directory. */
+/** The number of claims with a retained volume that names them and has its directory. */
 async function convergedClaims(root: string): Promise<number> {
   const claims = await get<ClaimObject>(paths.claims);
   const volumes = byName(await get<VolumeObject>(paths.volumes));
@@ -220,7 +219,7 @@ async function convergedClaims(root: string): Promise<number> {
   }).length;
 }
 
-test('the manifest of the provisioner is one that a server takes', async () => {
+test('the server accepts the manifest of the provisioner', async () => {
   const objects = loadAllYaml(await readFile(path('provisioner/manifest.yaml'), 'utf8')) as {
     apiVersion: string;
     kind: string;
@@ -253,7 +252,7 @@ test('the manifest of the provisioner is one that a server takes', async () => {
 });
 
 test(
-  'a thousand Websites and a thousand claims converge although the API server is killed, and nothing is provisioned twice',
+  'a thousand Websites and claims converge across server crashes, without duplicates',
   async () => {
     const root = join(plane.folder, 'volumes');
     process.env.HEALTH_ADDRESS = '0';
@@ -262,12 +261,12 @@ test(
     const took = (what: string): void =>
       console.log(`${what} after ${((performance.now() - started) / 1000).toFixed(1)} s`);
 
-    // The binder stands in for kube-controller-manager, which is not there.
+    // The binder replaces kube-controller-manager, which does not run here.
     const stop = new AbortController();
     const manager = newManager({ transport });
     addBinder(manager);
     const binding = manager.start({ signal: stop.signal });
-    // Every volume that there ever was, by the claim that it was for.
+    // Every volume that ever existed, by its claim.
     const ever = new Map<string, Set<string>>();
     const watcher = new SharedIndexInformer(new ListWatch(transport, PersistentVolume));
     watcher.addEventHandler({

@@ -1,6 +1,6 @@
 /**
- * Helpers on a real API server: definitions made of schemas are accepted and check what the schemas
- * check; owner references, finalizers and events give what a raw GET shows.
+ * Helpers on a real API server: it accepts definitions made of schemas and validates as the schemas
+ * do; owner references, finalizers and events agree with a raw GET.
  */
 
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
@@ -54,7 +54,7 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') plane?.keepLogs();
 });
 
-/** What the server has. */
+/** The object as a raw GET returns it. */
 async function raw<T = { metadata: object; spec: object }>(path: string): Promise<T> {
   const { body } = await transport.request({ method: 'GET', path });
   return JSON.parse(await textOf(body)) as T;

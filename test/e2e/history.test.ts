@@ -1,8 +1,8 @@
 /**
- * Informers on a real API server whose every step is judged: what etcd wrote, what came over the
- * wire and what handlers were told, while objects are written at 200 a second, connections are cut
- * inside of events, the API server is killed, and history is compacted away. See test/history/ for
- * the rules.
+ * Judges every step of informers on a real API server: what etcd wrote, what came over the wire and
+ * what handlers received, while objects are written at 200 per second, connections are cut within
+ * events, the API server is killed, and the history is compacted. The rules are in
+ * test/helpers/history/.
  */
 import { KubeConfig as Config, type KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
@@ -28,8 +28,8 @@ let plane: ControlPlane;
 let log: EtcdLog;
 let proxy: CuttingProxy;
 /**
- * What the test writes with: straight to the server, so that writing goes on while the informers
- * are cut off.
+ * The transport of the writers, without the proxy, so that they go on while the informers are cut
+ * off.
  */
 let direct: Transport;
 let throughProxy: Transport;
@@ -63,7 +63,7 @@ function at(config: KubeConfig, server: string): KubeConfig {
   return moved;
 }
 
-test('informers keep every rule while connections are cut, the API server is killed and history is compacted', async () => {
+test('informers keep every rule across cut connections, server crashes and compaction', async () => {
   const random = new Random(seed);
   const churns = TYPES.map(
     (type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length),
@@ -94,7 +94,8 @@ test('informers keep every rule while connections are cut, the API server is kil
     for (const informer of informers) informer.addHandler('late');
 
     await reached(900);
-    // the informers stay behind, so that what comes next takes away what they go on from
+    // the informers are cut off here, so that the compaction removes the versions that they resume
+    // from
     proxy.shut();
     await reached(1100);
     await plane.expireHistory();
@@ -107,7 +108,7 @@ test('informers keep every rule while connections are cut, the API server is kil
     await cutSeveralTimes(5);
     await writing;
     const seconds = (performance.now() - start) / 1000;
-    // who has this has all that went before
+    // an informer with this write has all earlier ones
     await Promise.all(churns.map((churn) => churn.create('there-after')));
 
     for (const informer of informers)

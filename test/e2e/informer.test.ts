@@ -1,7 +1,6 @@
 /**
- * The informer on a real API server, over TLS with a kubeconfig: what its cache and its handlers
- * say is compared with a fresh list, also after the API server was killed and started again while
- * objects were written.
+ * The informer on a real API server, over TLS with a kubeconfig: its cache and its handlers are
+ * compared with a fresh list, also after the API server was killed and started again during writes.
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from 'capstan/cache';
@@ -21,7 +20,7 @@ const seed = testSeed();
 
 let plane: ControlPlane;
 let config: KubeConfig;
-/** What the tests write and list with: another connection than the informers'. */
+/** The transport of the writers and lists, on another connection than the informers'. */
 let direct: Transport;
 
 beforeAll(async () => {
@@ -40,7 +39,7 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') plane?.keepLogs();
 });
 
-/** Every type at once, each with a writer: runs `meanwhile` with the churns, then compares. */
+/** Runs `meanwhile` while one writer per type writes, then compares. */
 async function underWrites(
   namespace: string,
   operations: number,
@@ -79,7 +78,7 @@ test('cache and handlers follow creations, updates and deletions, a late handler
   }
 });
 
-test('an informer with a selector, for metadata alone, follows what comes into its scope and what leaves it', async () => {
+test('a metadata-only informer with a selector follows objects in and out of scope', async () => {
   const scope = { labelSelector: 'shard in (s1,s2)', metadataOnly: true };
   const watched = await underWrites('selected', 300, async () => undefined, scope);
   for (const { journal, errors } of watched) {
@@ -88,7 +87,7 @@ test('an informer with a selector, for metadata alone, follows what comes into i
   }
 });
 
-test('after the API server was killed under writes and started again, twice, nothing is lost and nothing comes twice', async () => {
+test('two crashes of the API server during writes lose and repeat nothing', async () => {
   await underWrites('killed', 500, async (churns) => {
     for (const count of [100, 250]) {
       await Promise.all(churns.map((churn) => churn.reached(count)));
@@ -98,14 +97,14 @@ test('after the API server was killed under writes and started again, twice, not
   });
 });
 
-test('after the API server was shut down in order under writes and started again, nothing is lost', async () => {
+test('a graceful restart of the API server during writes loses nothing', async () => {
   await underWrites('terminated', 300, async (churns) => {
     await Promise.all(churns.map((churn) => churn.reached(100)));
     await plane.restart('SIGTERM');
   });
 });
 
-test('every deletion that was missed gives one deletion, and nothing else does', async () => {
+test('each missed deletion is reported once', async () => {
   const namespace = 'missed';
   const names = Array.from({ length: 120 }, (_, n) => `n${n}`);
   const inner = kubeConfigTransport(config);
@@ -129,7 +128,7 @@ test('every deletion that was missed gives one deletion, and nothing else does',
     for (const name of [...deleted, ...recreated]) await churn.delete(name);
     for (const name of [...recreated, 'new']) await churn.create(name);
     for (const name of patched) await churn.patch(name);
-    // so that the watch cannot simply go on: the informer has to list again
+    // so that the watch cannot resume: the informer has to list again
     await plane.expireHistory();
     gate.requests.length = 0;
     gate.open();
@@ -178,7 +177,7 @@ test('a bearer token serves as well as a client certificate, and a wrong one is 
   await refused.close?.();
 });
 
-test('a server that another authority has signed gets no request', async () => {
+test('a server whose certificate has another authority gets no request', async () => {
   const other = await readKubeConfig(plane);
   const { certificates } = await import('../helpers/control-plane/certificates.ts');
   const caData = Buffer.from((await certificates()).ca.cert).toString('base64');

@@ -1,8 +1,7 @@
 /**
- * Elections among real processes on a real API server: hand-overs are forced by leaders that end in
- * order, are killed, are stopped in the middle of their work for longer than a lease, are cut off
- * from the server, and by servers that are killed. What the processes wrote down, on the clock that
- * they share, is judged at the end.
+ * Elections among processes on a real API server. Leaders are ended gracefully, killed, stopped
+ * during work for longer than a lease, or cut off from the server, and servers are killed. What the
+ * processes recorded, on a shared clock, is judged at the end.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +18,7 @@ import { readKubeConfig } from './same-answers/servers.ts';
 
 type HandOver = 'end' | 'kill' | 'freeze' | 'cut' | 'server';
 type Plan = Readonly<Record<HandOver, number>>;
-/** A lease, the longest time to the next try, the start of a process, and a busy machine. */
+/** A lease, the longest retry, the start of a process, and a busy machine. */
 const HAND_OVER_MS = 30_000;
 /** Pieces of work in a term before it is ended. */
 const SOME_WORK = 3;
@@ -28,7 +27,7 @@ const ALL_MS = 400_000;
 let plane: ControlPlane;
 
 beforeAll(async () => {
-  // Plain Node runs the candidates, and there the name `capstan` means the built package.
+  // Plain Node runs the candidates, so `capstan` resolves to the built package.
   const built = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
   if (!existsSync(built)) throw new Error('dist/ is missing: run "npm run build" first');
   plane = await ControlPlane.start();
@@ -43,7 +42,7 @@ beforeAll(async () => {
     const { status } = await api.call('POST', `/api/v1/namespaces/${LEASE.namespace}/configmaps`, {
       body,
     });
-    // the namespace is made by the server, soon after its start
+    // the server creates the namespace soon after its start
     return status === 201 || `status ${status}`;
   });
   await transport.close?.();
@@ -59,7 +58,7 @@ afterEach(({ task }) => {
 class Contest {
   readonly all: Contender[] = [];
   readonly #program: string;
-  /** How a candidate may end by itself, besides well. */
+  /** The exit codes of a candidate that are allowed besides 0. */
   readonly #ends: readonly number[];
   #live: Contender[] = [];
 
@@ -75,7 +74,7 @@ class Contest {
     this.#live.push(contender);
   }
 
-  /** The leader of a term that has begun after `since`, once it works. */
+  /** Waits for a leader whose term began after `since` and that works. */
   async leader(since: number, not?: Contender): Promise<Contender> {
     let found: Contender | undefined;
     await eventually(
@@ -141,7 +140,7 @@ class Contest {
     await Promise.all(this.#live.map((one) => one.end(...this.#ends)));
   }
 
-  /** Two are to take part, and one that was stopped may have ended since. */
+  /** Starts a candidate for each one that has exited, so that there are two. */
   async #replaceEnded(): Promise<void> {
     this.#live = this.#live.filter((one) => one.runs(...this.#ends));
     while (this.#live.length < 2) await this.enter();
@@ -173,7 +172,7 @@ const cases: readonly Case[] = [
 ];
 
 test.each(cases)(
-  'no work begins without an own lease that is valid, and what overlaps is told to stop: $candidates',
+  'work begins only with a valid lease, and overlapping work is aborted: $candidates',
   async ({ contest: begin, plan }) => {
     const seed = testSeed();
     console.log(`hand-overs: CAPSTAN_SEED=${seed}`);
@@ -194,8 +193,8 @@ test.each(cases)(
     expect(violations).toEqual([]);
     expect(counts.terms).toBeGreaterThan(kinds.length);
     expect(counts.runs).toBeGreaterThanOrEqual(kinds.length * SOME_WORK);
-    // Who was stopped in the middle of its work overlaps with the next leader: without such cases
-    // nothing was shown of them.
+    // A process stopped during its work overlaps with the next leader. Without such cases the test
+    // would prove nothing about them.
     expect(counts.aborted).toBeGreaterThanOrEqual(plan.freeze / 2);
   },
   ALL_MS,

@@ -1,7 +1,7 @@
 /**
- * A controller of a manager on a real API server: what it applies, its status, finalizer, events
- * and definition are what a raw GET shows; the metrics have controller-runtime's names and move
- * while it works; and its live page answers without a value of a Secret.
+ * A controller of a manager on a real API server: its applied objects, status, finalizer, events
+ * and definition agree with a raw GET; the metrics have controller-runtime's names and change with
+ * its work; and its live page shows no value of a Secret.
  */
 import type { Transport } from 'capstan/cache';
 import {
@@ -36,14 +36,14 @@ import { readKubeConfig } from './same-answers/servers.ts';
 
 let plane: ControlPlane;
 let transport: Transport;
-/** Of an onlooker, past the manager. */
+/** A client besides the manager. */
 let client: Client;
 let managed: Transport;
 let manager: ControllerManager;
 let running: Promise<void>;
 const stopper = new AbortController();
 const LEASE = 'shelves';
-/** Many of the failures here are meant. */
+/** Many failures here are intended. */
 const QUIET: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 beforeAll(async () => {
@@ -113,7 +113,7 @@ interface Seen {
 }
 
 describe('what the controller of a manager does', () => {
-  test('is what a raw GET shows: definition, finalizer, applied objects, status, events, and their end', async () => {
+  test('agrees with a raw GET: definition, finalizer, children, status, events, end', async () => {
     const { status: installed } = await raw<CustomResourceDefinition>(
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shelves.managed.capstan.dev',
     );
@@ -133,7 +133,7 @@ describe('what the controller of a manager does', () => {
     });
     expect(shelf.metadata.managedFields.filter(({ manager: by }) => by === OWNER)).toEqual([
       expect.objectContaining({ operation: 'Apply', subresource: 'status' }),
-      expect.objectContaining({ operation: 'Update' }), // of the finalizer
+      expect.objectContaining({ operation: 'Update' }), // the update of the finalizer
     ]);
 
     const kept = await raw<Seen>(`${CONFIG_MAPS}/first`);
@@ -158,7 +158,7 @@ describe('what the controller of a manager does', () => {
       }),
     ]);
 
-    // What is owned comes back; fields of others stay.
+    // A deleted child is created again; fields of other owners stay.
     const other = { type: 'merge', body: { data: { row: 'spoilt', note: 'mine' } } } as const;
     await client.patch(LedgerConfigMap, { namespace: 'default', name: 'first' }, other, {
       fieldOwner: 'somebody',
@@ -210,10 +210,7 @@ async function scrape(): Promise<Map<string, Family>> {
   return parseText(await response.text());
 }
 
-/**
- * The sum of the samples with these labels; of a histogram, how much it has counted. NaN where
- * there is none.
- */
+/** The sum of the samples with these labels; for a histogram, its count. NaN if there are none. */
 function figureOf(
   families: Map<string, Family>,
   name: string,
@@ -234,7 +231,7 @@ const results = (result: string) =>
   ['controller_runtime_reconcile_total', { controller, result }] as const;
 const ofQueue = { controller, name: controller };
 
-/** Counters and histograms, each of which the work below moves. */
+/** Counters and histograms that the work below changes. */
 const MOVING: readonly (readonly [name: string, labels: Record<string, string>])[] = [
   ...['success', 'error', 'requeue', 'requeue_after'].map(results),
   ['controller_runtime_reconcile_errors_total', { controller }],
@@ -252,7 +249,7 @@ describe('the metrics of a manager', () => {
   test("have controller-runtime's names, and move with what the controller does", async () => {
     const before = await scrape();
     const { host } = new URL(plane.url);
-    // Somebody else writes to the lease, so that a renewal has to read it first.
+    // Another client writes to the lease, so that a renewal has to read it first.
     const lease = `/apis/coordination.k8s.io/v1/namespaces/default/leases/${LEASE}`;
     const touched = await transport.request({
       method: 'PATCH',

@@ -1,6 +1,6 @@
 /**
- * A manager on a real API server: its Lease, its controller over a crash of the server, its metrics
- * for whom the server lets in, and what it leaves.
+ * A manager on a real API server: its Lease, its controller across a crash of the server, the
+ * authorization of its metrics endpoint, and its clean-up.
  */
 import { defineResource, type Transport } from 'capstan/cache';
 import { type Client, ignoreAlreadyExists, newClient } from 'capstan/client';
@@ -51,7 +51,7 @@ async function raw(
 
 const LEASE = '/apis/coordination.k8s.io/v1/namespaces/default/leases/copies';
 
-test('leads by a Lease, reconciles over a crash of the server, and lets in whom the server knows', async () => {
+test('leads by a Lease, reconciles across a server crash, authorizes metrics access', async () => {
   const managed = kubeConfigTransport(await readKubeConfig(plane));
   onTestFinished(() => managed.close?.());
   const manager = newManager({

@@ -1,13 +1,12 @@
 /**
- * A manager whose account has Roles in two namespaces of a real API server with RBAC, and no rights
- * beyond them: it converges there, over a crash of the server, is never refused by a server that is
- * ready, and leaves the third namespace alone.
+ * A manager whose account has only Roles in two namespaces of a real API server with RBAC: it
+ * converges there across a crash of the server, a ready server never refuses its requests, and it
+ * does not touch the third namespace.
  *
- * Before it is ready: a kube-apiserver takes requests some hundred milliseconds before it has read
- * its roles and accounts, and refuses until then what they allow (403, or 401 for an account's
- * token). /readyz answers 200 only afterwards. Who watches over a crash meets this now and then, so
- * what was asked of a starting server may be refused, if it was asked within the namespaces; and
- * the manager must live through it.
+ * A kube-apiserver accepts requests some hundred milliseconds before it has read its roles and
+ * accounts. Until /readyz answers 200, it may refuse allowed requests (403, or 401 for the token of
+ * an account). A client that watches across a crash sees this at times. So a starting server may
+ * refuse requests within the namespaces, and the manager must survive that.
  */
 import {
   defineResource,
@@ -72,13 +71,13 @@ let plane: ControlPlane;
 let transport: Transport;
 let own: Transport;
 let admin: Client;
-/** From the kill on until /readyz answers 200. */
+/** From the kill until /readyz answers 200. */
 let starting = false;
-/** What was asked of a server that was ready, and refused; and of one that was starting. */
+/** The refused requests to a ready server, and to a starting one. */
 const refused: string[] = [];
 const refusedEarly: string[] = [];
 
-/** Writes down what was refused. */
+/** Records the refused requests. */
 function watched(inner: Transport): Transport {
   return {
     async request(request: TransportRequest) {
@@ -93,7 +92,7 @@ function watched(inner: Transport): Transport {
 }
 
 beforeAll(async () => {
-  setErrorHandler(() => undefined); // of informers, while the server is away
+  setErrorHandler(() => undefined); // of informers, while the server is down
   plane = await ControlPlane.start({ rbac: true });
   transport = kubeConfigTransport(await readKubeConfig(plane));
   admin = newClient({ transport });
@@ -142,7 +141,7 @@ test('converges in its namespaces with Roles alone, over a crash of the server',
     .named('copies')
     .complete(async (request, { get, signal }) => {
       const original = get(request);
-      if (original?.data?.copy === undefined) return; // the cluster's own have none
+      if (original?.data?.copy === undefined) return; // the objects of the cluster itself have none
       const { namespace, name } = request;
       const copy = await client.get(Secret, request, { signal }).catch(ignoreNotFound);
       if (copy !== undefined) return;
@@ -167,7 +166,7 @@ test('converges in its namespaces with Roles alone, over a crash of the server',
   for (const namespace of [...NAMESPACES, 'team-c']) await create(namespace, 'before');
   for (const namespace of NAMESPACES) await copied(namespace, ['before']);
   await admin.delete(Secret, { namespace: 'team-b', name: 'before' });
-  await copied('team-b', ['before']); // made again, as its owner is in the same namespace
+  await copied('team-b', ['before']); // recreated, as its owner is in the same namespace
   starting = true;
   await plane.restart('SIGKILL');
   starting = false;

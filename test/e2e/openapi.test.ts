@@ -1,6 +1,6 @@
-// kubectl explain, apply and diff read the server's OpenAPI. The embedded server has to say what a
-// real one says: the same documents of the built-in kinds, byte for byte, and of custom kinds what
-// their definition comes to in both versions.
+// kubectl explain, apply and diff read the server's OpenAPI. The embedded server must serve the
+// same documents as a real one: those of built-in kinds byte for byte, and for custom kinds those
+// of their definition, in both versions of OpenAPI.
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';
@@ -42,7 +42,7 @@ const type = (properties: object, more: object = {}) => ({ type: 'object', prope
 
 const OPEN = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Everything that one version of OpenAPI writes otherwise than the other. */
+/** Everything that OpenAPI v2 and v3 write differently. */
 const FIELDS = {
   replicas: { type: 'integer', format: 'int32', minimum: 1, default: 1, description: 'How many.' },
   any: OPEN,
@@ -126,7 +126,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-/** The identity provider of service accounts, which the embedded server has not. */
+/** The OpenID discovery documents, which the embedded server does not have. */
 const isLeftOut = (path: string): boolean => path.startsWith('.well') || path.startsWith('openid');
 
 it('the index names the documents of a real server with the same hashes', async () => {

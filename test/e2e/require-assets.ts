@@ -1,6 +1,5 @@
 /**
- * Stops a run without API server before the first test, with one plain sentence and a failing exit
- * code.
+ * Ends a run without API server binaries before the first test, with one message and exit code 1.
  */
 import { assets } from '../helpers/control-plane/assets.ts';
 
@@ -8,8 +7,7 @@ export default function requireAssets(): void {
   try {
     assets();
   } catch (error) {
-    // Thrown from here it would come with a stack of the test runner's internals; the sentence is
-    // all there is to say.
+    // An error thrown here would be printed with the test runner's stack.
     console.error(`\n${(error as Error).message}\n`);
     process.exit(1);
   }

@@ -27,7 +27,8 @@ function admin() {
   return { transport, client: newClient({ transport }) };
 }
 
-test('a cached read is refused at once with the missing rule, and recovers when the role comes', async () => {
+test('a cached read is refused at once with the missing rule, and recovers when the role ' +
+  'comes', async () => {
   const { client } = admin();
   await client.create(ServiceAccount, {
     apiVersion: 'v1',
@@ -64,7 +65,7 @@ test('a cached read is refused at once with the missing rule, and recovers when 
 }, 120_000);
 
 // The embedded server does the same: test/testing/watches.test.ts.
-test('a watch from a version that the server has not reached hears only of what comes after it', async () => {
+test('a watch from a future resourceVersion receives only later events', async () => {
   const { transport, client } = admin();
   const { metadata } = await client.list(ConfigMaps, { namespace: 'default' });
   const ahead = String(Number(metadata.resourceVersion) + 1000);

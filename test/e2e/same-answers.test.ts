@@ -1,7 +1,7 @@
 /**
- * The embedded API server against a real one: every exchange of the table runs on both, and the
- * answers agree in status, headers that matter, shape, texts and the order of events. What is
- * normalised, and why, is in normalise.ts.
+ * Runs every exchange of the table on the embedded API server and on a real one, and compares
+ * status, significant headers, bodies and the order of events. normalise.ts lists what is
+ * normalised, and why.
  */
 
 import type { Transport } from 'capstan/cache';
@@ -60,7 +60,7 @@ const groups: [name: string, exchanges: Exchange[]][] = [
   ['removals', removals],
   ['random', random],
 ];
-/** Every exchange has a namespace of its own, of the same name on both servers. */
+/** Every exchange has its own namespace, with the same name on both servers. */
 const namespaces = new Map<object, string>(
   [...groups.flatMap(([, exchanges]) => exchanges), ...expired].map((exchange, index) => [
     exchange,
@@ -100,17 +100,13 @@ function apis(exchange: object): { real: Api; embedded: Api } {
   };
 }
 
-/**
- * Request by request, so that the first difference is shown and not everything that follows from
- * it.
- */
+/** Compares request by request, so that only the first difference is reported. */
 function expectSame(embedded: Api, real: Api, name = 'answers'): void {
   const [got, expected] = [
     normaliseTranscript(embedded.transcript),
     normaliseTranscript(real.transcript),
   ];
-  // A watch was asked for early, but its events tell of requests that came later: streams after
-  // answers.
+  // A watch is opened early, but its events follow from later requests: compare streams last.
   const order = [...real.transcript.keys()].sort(
     (a, b) =>
       Number('events' in real.transcript[a]!) - Number('events' in real.transcript[b]!) || a - b,
@@ -127,7 +123,7 @@ for (const [group, exchanges] of groups) {
       async ([, exchange]) => {
         const { real, embedded } = apis(exchange);
         try {
-          // Even when one of them throws: the transcripts say more than the error.
+          // Also if one of them throws: the transcripts say more than the error.
           const outcomes = await Promise.allSettled([exchange.run(real), exchange.run(embedded)]);
           expectSame(embedded, real);
           for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -140,9 +136,8 @@ for (const [group, exchanges] of groups) {
   });
 }
 
-// One test, and the last: dropping the history of the real server takes a restart, which is done
-// once for all of them.
-test('after the history is gone, what asks for it is told so', async () => {
+// One test, and the last one: dropping the history of the real server takes a restart.
+test('requests for an expired resourceVersion are answered with 410 Expired', async () => {
   const later = await Promise.all(
     expired.map(async (exchange) => {
       const { real, embedded } = apis(exchange);

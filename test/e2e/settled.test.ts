@@ -1,7 +1,7 @@
 /**
- * The sweep over all built-in kinds: an object of each is brought about with every empty list and
- * map set, with null for them, and with all but its metadata replaced by a state without defaults.
- * The second call writes nothing.
+ * createOrUpdate and its relatives for all built-in kinds: an object of each is written with every
+ * empty list and map set, with null in their place, and with all but its metadata replaced by a
+ * state without defaults. The second call writes nothing.
  */
 import { newSharedInformerFactory, type Resource, type Transport } from 'capstan/cache';
 import {
@@ -25,7 +25,7 @@ type Kind = Resource<SampleObject>;
 
 interface Counted {
   transport: Transport;
-  /** Requests that change something, by now. */
+  /** The number of writes so far. */
   writes(): number;
 }
 
@@ -90,7 +90,7 @@ function counted(inner: Transport): Counted {
 
 let names = 10;
 
-/** The object under a name that no other has. */
+/** The object under a unique name. */
 function named(
   kind: Kind,
   body: SampleObject,
@@ -103,7 +103,7 @@ function named(
   return { key, body: { ...own, metadata: { ...own.metadata, ...key } } };
 }
 
-/** The empty members that the server takes. */
+/** The empty members that the server accepts. */
 async function taken(client: Client, kind: Kind, id: string): Promise<Empty[]> {
   const accepts = async (some: readonly Empty[]): Promise<boolean> => {
     const { body } = named(kind, withEmpties({ metadata: {}, ...OBJECTS[id] }, some));
@@ -135,7 +135,7 @@ interface Side {
   readonly transport: Transport;
   writes(): number;
   client(): Client;
-  /** Kinds that it does not take, and why. */
+  /** Kinds that the server does not accept, with the reason. */
   readonly refuses: Record<string, string>;
 }
 
@@ -153,7 +153,9 @@ function side(inner: Transport, refuses: Side['refuses'], cached = false): Side 
   return { transport, writes, client, refuses };
 }
 
-/** One object of a kind, brought about again and again; each turn tells result and writes. */
+/**
+ * Writes one object of a kind repeatedly. Each call returns the result and the number of writes.
+ */
 function turns(bring: typeof createOrUpdate, { writes }: Side, kind: Kind, given: SampleObject) {
   const { key, body } = named(kind, given);
   const { metadata, ...rest } = body;
@@ -189,8 +191,8 @@ describe.each(Object.entries(sides))('on %s', (_, make) => {
 });
 
 /**
- * Kinds of which a state without defaults is refused as an update, in Go too: a member that was
- * chosen when the object was made may not be taken away.
+ * Kinds that refuse an update to a state without defaults, in Go too: a member that was chosen at
+ * the create cannot be removed.
  */
 const IMMUTABLE: readonly string[] = ['batch/v1/jobs'];
 

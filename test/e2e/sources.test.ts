@@ -1,7 +1,7 @@
 /**
- * A kind that comes and goes, on a real API server: its CustomResourceDefinition is created after a
- * source asked for it, and deleted again. What the server says of a kind that it does not have is
- * its own, and no other server's word counts.
+ * A kind that is defined and removed on a real API server: its CustomResourceDefinition is created
+ * after a source requested the kind, and deleted again. Only a real server shows how it answers for
+ * a kind that it does not have.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -61,17 +61,17 @@ async function send(method: string, path: string, body?: object): Promise<number
     headers,
     ...(body && { body: JSON.stringify(body) }),
   });
-  for await (const _ of answer.body); // to its end, or the connection is not used again
+  for await (const _ of answer.body); // read to the end, or the connection is not reused
   return answer.status;
 }
 
-test('a kind source begins when its definition is there, and is told of the deletions when that goes', async () => {
-  const clock = new FakeClock(); // of the source alone: its 10 s are not to be waited for
+test('a kind source starts with its definition, and reports deletions at its removal', async () => {
+  const clock = new FakeClock(); // of the source alone, so that its 10 s pass at once
   const cache = newSharedInformerFactory(transport, {
     watchErrorHandler: () => undefined, // refusals are expected
-    // A watch that comes while the definition goes can be served on by a storage that the server
-    // has forgotten (seen once, on a busy machine: a minute of silence): its end is the first thing
-    // that anybody hears of it, and here it comes soon.
+    // A watch that starts while the definition is being deleted may be served from storage that the
+    // server has already dropped (seen once on a busy machine: a minute of silence). Then only the
+    // end of the watch reports the removal, so it ends soon here.
     tweakListOptions: (query) => {
       if (query.watch === 'true') query.timeoutSeconds = '5';
     },

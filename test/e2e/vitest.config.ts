@@ -1,8 +1,7 @@
 /**
- * The suite that needs real programs: etcd and kube-apiserver from the folder KUBEBUILDER_ASSETS,
- * the convention of controller-runtime's envtest. It is apart from `npm test`, which needs nothing
- * but Node. One file at a time: every file starts a control plane of its own, and two of them on a
- * small machine only make each other slow.
+ * The tests that need etcd and kube-apiserver, from the folder KUBEBUILDER_ASSETS as in
+ * controller-runtime's envtest. `npm test` runs without them. One file at a time: every file starts
+ * a control plane, and two of them slow each other down on a small machine.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';

@@ -1,6 +1,6 @@
 /**
- * Sets every list and map that an object leaves out, as empty: read from the server's OpenAPI, in
- * each object that is there.
+ * Sets every list and map that an object omits to an empty one, as the server's OpenAPI describes
+ * them.
  */
 import type { Transport } from 'capstan/cache';
 import type { SampleObject } from './objects.ts';
@@ -17,7 +17,7 @@ interface Schema {
 export type Schemas = Record<string, Schema>;
 type Json = Record<string, unknown>;
 
-/** The path of a list or map that is absent in an object. */
+/** The path of a list or map that an object omits. */
 export interface Empty {
   readonly path: readonly string[];
   readonly value: [] | Record<string, never>;
@@ -85,7 +85,7 @@ function walk(
   }
 }
 
-/** A copy of the object with these members; `value` in place of what each of them says. */
+/** A copy of the object with these members; `value` replaces the value of each. */
 export function withEmpties(
   body: SampleObject,
   empties: readonly Empty[],

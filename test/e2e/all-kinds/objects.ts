@@ -1,6 +1,6 @@
 /**
- * A small object of each built-in kind, with what the kind requires and what servers fill in or
- * change: no defaults, quantities and durations in another form, members that are empty.
+ * A small object of each built-in kind: its required members, and some that servers change, such as
+ * omitted defaults, quantities and durations in another form, and empty members.
  */
 
 export type SampleObject = Record<string, unknown> & { metadata?: Record<string, unknown> };
@@ -61,7 +61,7 @@ const event = {
   reportingInstance: 'c-1',
 };
 
-/** By `group/version/plural`; with the name where a kind does not take any. */
+/** By `group/version/plural`; with a name if the kind does not accept any name. */
 export const OBJECTS: Record<string, SampleObject> = {
   '/v1/configmaps': { data: { a: '1' }, binaryData: { b: 'AQI=' } },
   '/v1/endpoints': {
@@ -290,7 +290,7 @@ export const OBJECTS: Record<string, SampleObject> = {
   },
 };
 
-/** Of `CN=e2e`, signed with a key that was thrown away. */
+/** A request for `CN=e2e`. Its key was discarded. */
 function REQUEST(): string {
   return [
     'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISE1IQUNBUUF3RGpFTU1Bb0dBMVVFQXd3RFpUSmxNRmt3RXdZ',
@@ -301,7 +301,7 @@ function REQUEST(): string {
   ].join('');
 }
 
-/** Kinds that have no objects that stay, and why. */
+/** Kinds whose objects are not stored, with the reason. */
 export const NOT_KEPT: Record<string, string> = {
   '/v1/bindings': 'a request: only create, nothing is stored',
   '/v1/componentstatuses': 'read-only',

@@ -1,7 +1,6 @@
 /**
- * The network between informers and API server, as a TCP proxy on loopback: it passes bytes until
- * it is told to cut. TLS goes through it unread, so that a cut falls where it falls: into a record,
- * an event, a character.
+ * A TCP proxy on loopback between informers and API server, which can cut connections. TLS passes
+ * through it unread, so that a cut can fall within a record, an event or a character.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -31,7 +30,7 @@ export class CuttingProxy {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Cuts all connections. The next ones are passed on. */
+  /** Cuts all connections. New ones are accepted. */
   cut(): void {
     this.cuts++;
     this.#bytesLeft = Number.POSITIVE_INFINITY;
@@ -41,12 +40,12 @@ export class CuttingProxy {
     }
   }
 
-  /** Cuts all connections once the server has sent so many more bytes. */
+  /** Cuts all connections after the server has sent that many more bytes. */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes;
   }
 
-  /** Nothing gets through until `open`: connections are cut, new ones at once. */
+  /** Cuts all connections, and new ones at once, until `open`. */
   shut(): void {
     this.#refusing = true;
     this.cut();

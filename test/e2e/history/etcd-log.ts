@@ -1,8 +1,8 @@
 /**
- * What was really written: every event of etcd, in its order, from a watch on etcd itself that no
- * API server stands before. It is running before the first write, so that a compaction takes
- * nothing away from it. An object's resourceVersion is the revision of its last write, and the
- * version of its DELETED event that of its removal.
+ * All events of etcd in their order, from a watch on etcd itself, without an API server between. It
+ * starts before the first write, so that a compaction removes nothing from it. An object's
+ * resourceVersion is the revision of its last write, that of its DELETED event is the revision of
+ * its removal.
  */
 import type { KubeObject } from 'capstan/cache';
 import { eventually } from '../../helpers/control-plane/conditions.ts';
@@ -10,7 +10,7 @@ import type { ServerLogEntry } from '../../helpers/history/content.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 interface EtcdEvent {
-  /** Left out for a put. */
+  /** Omitted for a put. */
   type?: 'DELETE';
   kv: { key: string; mod_revision: string; value?: string };
 }
@@ -41,7 +41,7 @@ export class EtcdLog {
     this.#url = url;
   }
 
-  /** Resolves when etcd has begun to tell. */
+  /** Resolves when etcd has confirmed the watch. */
   static async open(url: string): Promise<EtcdLog> {
     const log = new EtcdLog(url);
     log.#read().catch((error: unknown) => {
@@ -55,7 +55,7 @@ export class EtcdLog {
   async of(type: ResourceType, namespace: string): Promise<ServerLogEntry[]> {
     await this.#caughtUp();
     const group = type.prefix.split('/')[2] ?? '';
-    // built-in ones without their group
+    // keys of built-in types have no group
     const folder = group.endsWith('.dev') ? `${group}/${type.plural}` : type.plural;
     const prefix = `/registry/${folder}/${namespace}/`;
     const entries = this.#entries.filter(({ key }) => key.startsWith(prefix));
@@ -70,7 +70,7 @@ export class EtcdLog {
     this.#abort.abort();
   }
 
-  /** All that was written before is here: a key written now has come back. */
+  /** Resolves when all earlier writes have arrived: writes a key and waits for its event. */
   async #caughtUp(): Promise<void> {
     const key = `${END}${++this.#ends}`;
     const response = await fetch(`${this.#url}/v3/kv/put`, {
@@ -91,7 +91,8 @@ export class EtcdLog {
   }
 
   async #read(): Promise<void> {
-    const range = { key: base64('/'), range_end: base64('0') }; // '0' follows '/': every key that begins with a slash
+    // '0' follows '/': every key that begins with a slash
+    const range = { key: base64('/'), range_end: base64('0') };
     const response = await fetch(`${this.#url}/v3/watch`, {
       method: 'POST',
       body: JSON.stringify({ create_request: range }),

@@ -1,4 +1,4 @@
-/** An informer whose history is written down from its first request to its end, and judged. */
+/** An informer whose history is recorded from its first request to its end, and judged. */
 import {
   type KubeObject,
   ListWatch,
@@ -23,7 +23,7 @@ export class JudgedInformer {
   readonly name: string;
   readonly type: ResourceType;
   readonly watchList: boolean;
-  /** What its error handler was told. */
+  /** The errors that its error handler received. */
   readonly errors: unknown[] = [];
   readonly #transport: RecordingTransport;
   readonly #informer: SharedIndexInformer<KubeObject, 'shard'>;
@@ -46,13 +46,13 @@ export class JudgedInformer {
     });
     this.#informer = new SharedIndexInformer(listWatch, {
       ...options,
-      random: () => 0, // no jitter: a back-off that doubles is slow enough
+      random: () => 0, // no jitter: the back-off that doubles is slow enough
       watchErrorHandler: (error) => this.errors.push(error),
     });
     this.addHandler('early');
   }
 
-  /** Another handler, at any time. */
+  /** Adds a handler, at any time. */
   addHandler(name: string): void {
     const handler = new RecordingHandler(name, { late: this.#running !== undefined });
     this.#handlers.push(handler);
@@ -70,7 +70,7 @@ export class JudgedInformer {
     await within(STOP_MS, `the informer of ${this.name} stops`, Promise.resolve(this.#running));
   }
 
-  /** How often it took over a whole list. */
+  /** The number of full lists. */
   get lists(): number {
     return listsOf(this.#transport.requests).length;
   }
@@ -80,7 +80,7 @@ export class JudgedInformer {
     return listsOf(this.#transport.requests.filter(({ type }) => type === 'watch')).length;
   }
 
-  /** How often the server told it that its version is gone. */
+  /** How often the server answered that the resourceVersion is expired. */
   get expirations(): number {
     return this.#transport.requests.filter(
       (request) =>
@@ -90,7 +90,7 @@ export class JudgedInformer {
     ).length;
   }
 
-  /** How many events came, and in how many watches. */
+  /** The number of watches, of their events, and of notifications. */
   get counts(): { watches: number; events: number; told: number } {
     const watches = this.#transport.requests.flatMap((request) =>
       request.type === 'watch' ? [request] : [],
@@ -103,7 +103,7 @@ export class JudgedInformer {
     };
   }
 
-  /** Waits for cache and handlers to have the last write, then judges all that happened. */
+  /** Waits until cache and handlers have the last write, then judges the whole history. */
   async expectTruth(log: readonly ServerLogEntry[]): Promise<void> {
     const truth = truthOf(log);
     const expected = new Map([...truth.asOf()].map(([key, { version }]) => [key, version]));
@@ -123,7 +123,7 @@ export class JudgedInformer {
       }
       return behind.join('; ');
     };
-    // Who does not catch up is judged all the same: that says which write was lost, and how.
+    // A handler that does not catch up is judged too: that tells which write was lost, and how.
     await eventually(this.name, () => pictures() === '' || pictures(), CATCH_UP_MS).catch(
       () => undefined,
     );

@@ -1,7 +1,4 @@
-/**
- * An informer under test, with a handler that keeps a journal, and the comparison of both with a
- * fresh list.
- */
+/** An informer under test with recording handlers, which are compared with a fresh list. */
 import {
   defineResource,
   type KubeObject,
@@ -18,7 +15,7 @@ import { Journal, pictureOf } from './journal.ts';
 const SYNC_MS = 30_000;
 const STOP_MS = 10_000;
 
-/** What part of a resource an informer follows. */
+/** The selection that an informer follows. */
 export interface Scope {
   labelSelector?: string;
   metadataOnly?: boolean;
@@ -30,7 +27,7 @@ interface Labelled extends KubeObject {
 
 export class CheckedInformer {
   readonly journal: Journal;
-  /** What made the informer list again. */
+  /** The errors that made the informer list again. */
   readonly errors: unknown[] = [];
   readonly #journals: Journal[] = [];
   readonly #informer: SharedIndexInformer<Labelled, 'shard'>;
@@ -47,14 +44,14 @@ export class CheckedInformer {
     this.#informer = new SharedIndexInformer(
       new ListWatch(transport, resourceOf(type), { namespace, ...scope }),
       {
-        random: () => 0, // no jitter: a back-off that doubles is slow enough
+        random: () => 0, // no jitter: the back-off that doubles is slow enough
         watchErrorHandler: (error) => this.errors.push(error),
       },
     );
     this.journal = this.addJournal();
   }
 
-  /** Another handler, at any time. */
+  /** Adds a handler, at any time. */
   addJournal(): Journal {
     const journal = new Journal();
     this.#journals.push(journal);
@@ -80,8 +77,8 @@ export class CheckedInformer {
   }
 
   /**
-   * Waits for cache and handlers to have caught up, then compares them with a list through
-   * `direct`, in full.
+   * Waits until cache and handlers have caught up, then compares all objects with a list through
+   * `direct`.
    */
   async expectFresh(direct: Transport): Promise<void> {
     const { plural } = this.#type;
@@ -112,7 +109,7 @@ export class CheckedInformer {
     }
   }
 
-  /** From etcd, page by page. */
+  /** Lists from etcd, page by page. */
   async #freshList(direct: Transport): Promise<Labelled[]> {
     const objects: Labelled[] = [];
     const path = `${this.#type.prefix}/namespaces/${this.#namespace}/${this.#type.plural}`;
@@ -135,10 +132,7 @@ export class CheckedInformer {
     return objects;
   }
 
-  /**
-   * Items of a list of built-in objects have no kind, and who owns which field is not the
-   * informer's business.
-   */
+  /** Without kind, which items of built-in lists do not have, and without managedFields. */
   #comparable(object: Labelled): unknown {
     const {
       apiVersion: _,
@@ -175,5 +169,8 @@ function sorted(picture: Map<string, string>): [string, string][] {
 function same(picture: Map<string, string>, expected: [string, string][]): boolean | string {
   const missing = expected.filter(([key, version]) => picture.get(key) !== version);
   if (missing.length === 0 && picture.size === expected.length) return true;
-  return `${picture.size} of ${expected.length} objects, ${missing.length} missing or of another version`;
+  return (
+    `${picture.size} of ${expected.length} objects, ${missing.length} missing or of ` +
+    'another version'
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * Random creations, patches and deletions on a fixed set of names, repeated until the server takes
- * them: a write whose answer was lost may have happened, so every operation can be done twice.
+ * Random creates, patches and deletes on a fixed set of names, repeated until the server accepts
+ * them: a write whose response was lost may have happened, so every operation can be repeated.
  */
 import type { Transport } from 'capstan/cache';
 import { eventually, pauseUntil } from '../../helpers/control-plane/conditions.ts';
@@ -23,7 +23,7 @@ export class Churn {
   readonly #waiting: { at: number; resolve: () => void }[] = [];
   #done = 0;
 
-  /** @param perSecond at most so many operations; as many as the server takes, when left out */
+  /** @param perSecond the maximum rate; undefined: as fast as the server allows */
   constructor(
     transport: Transport,
     type: ResourceType,
@@ -39,8 +39,8 @@ export class Churn {
   }
 
   /**
-   * Resolves when `operations` are done. Each writer has names of its own, so that it knows which
-   * of them exist.
+   * Resolves after `operations`. Each writer has its own names, so that it knows which objects
+   * exist.
    */
   async run(operations: number, names: number): Promise<void> {
     let left = operations;
@@ -50,7 +50,7 @@ export class Churn {
       let due = performance.now();
       while (left-- > 0) {
         await pauseUntil(due);
-        // what an absent server delayed is not made up for
+        // time that a server was down is not caught up
         due = Math.max(due, performance.now()) + everyMs;
         const name = `n${Math.floor((this.#random.next() * names) / WRITERS) * WRITERS + writer}`;
         await this.#change(name, live);
@@ -60,7 +60,7 @@ export class Churn {
     await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)));
   }
 
-  /** Resolves when `count` operations are done in all. */
+  /** Resolves when `count` operations were done in all. */
   reached(count: number): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ at: count, resolve });

@@ -1,4 +1,4 @@
-/** A transport that can be shut: then nothing gets through, as behind a network that is down. */
+/** A transport that can be closed and opened again, as a network that is down. */
 import {
   type Transport,
   TransportError,
@@ -22,7 +22,7 @@ export class ClosableTransport implements Transport {
     return this.#inner.request(request);
   }
 
-  /** New requests are refused; those under way are the server's to cut. */
+  /** Refuses new requests. Requests in progress continue. */
   shut(): void {
     this.#shut = true;
   }

@@ -1,7 +1,7 @@
 /**
- * An event handler that keeps its own picture of the world from notifications alone, and writes
- * down everything that a handler must never see: an addition of what is there, a change or deletion
- * of what is not, a version that goes back.
+ * An event handler that builds its own state from notifications alone, and records violations: an
+ * add of an existing object, an update or delete of a missing one, a resourceVersion that
+ * decreases.
  */
 import {
   DeletedFinalStateUnknown,
@@ -16,10 +16,10 @@ export class Journal implements ResourceEventHandler<KubeObject> {
   readonly tombstones: string[] = [];
   adds = 0;
   updates = 0;
-  /** Updates to the same version: a relist repeats what did not change, as in client-go. */
+  /** Updates with the same resourceVersion: a relist repeats unchanged objects, as in client-go. */
   repeats = 0;
   readonly #live = new Map<string, string>();
-  /** Also of deleted objects: one made anew has a higher version. */
+  /** Includes deleted objects: a recreated one has a higher version. */
   readonly #newest = new Map<string, bigint>();
 
   onAdd(object: KubeObject): void {
@@ -58,7 +58,7 @@ export class Journal implements ResourceEventHandler<KubeObject> {
     this.#live.delete(key);
   }
 
-  /** Key and version of what the notifications say is there. */
+  /** The key and resourceVersion of each object, by the notifications. */
   picture(): Map<string, string> {
     return new Map(this.#live);
   }
@@ -77,7 +77,7 @@ export function resourceVersionOf(object: KubeObject): string {
   return object.metadata?.resourceVersion ?? '';
 }
 
-/** Key and version of every object, to compare two views of a collection. */
+/** The key and resourceVersion of each object, to compare two views of a collection. */
 export function pictureOf(objects: Iterable<KubeObject>): Map<string, string> {
   return new Map(
     [...objects].map((object) => [metaNamespaceKeyFunc(object), resourceVersionOf(object)]),

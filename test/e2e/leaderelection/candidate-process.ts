@@ -1,6 +1,6 @@
 /**
- * What the processes of candidates share: they are given KUBECONFIG, JOURNAL and IDENTITY, write
- * down at once what they do, so that nothing is lost when they are killed, and work in steps.
+ * Common code of the candidates' processes. Their arguments are KUBECONFIG, JOURNAL and IDENTITY.
+ * They write what they do to the journal at once, so that nothing is lost when they are killed.
  */
 import { openSync, writeSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -11,11 +11,11 @@ import { LEASE, STEP_MS, stepsOf } from './settings.ts';
 
 const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
 
-// Before there is a journal: a process that sees one may count on an end in order.
+// Before the journal exists: a process with a journal ends gracefully.
 const end = new AbortController();
 process.on('SIGTERM', () => end.abort());
 
-/** Fires at SIGTERM. */
+/** Aborts at SIGTERM. */
 export const endSignal: AbortSignal = end.signal;
 
 const file = openSync(journal, 'a');
@@ -28,7 +28,7 @@ export const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 export const writeEntry = (entry: ElectionLogEntry): void =>
   void writeSync(file, `${JSON.stringify(entry)}\n`);
 
-/** To the API server; writes to the lease that it acknowledges are noted. */
+/** A transport to the API server that records acknowledged writes to the lease. */
 export function journalingTransport(): Transport {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
@@ -81,7 +81,7 @@ export function sleep(ms: number, signal: AbortSignal): Promise<void> {
 
 let run = 0;
 
-/** A piece of work that began at `at`: ends by itself, or at the step at which it is told to. */
+/** A piece of work that began at `at`: ends by itself, or at the first step after an abort. */
 export async function work(at: number, signal: AbortSignal): Promise<void> {
   const number = ++run;
   writeEntry({ kind: 'begin', at, run: number });

@@ -1,4 +1,4 @@
-/** A candidate's process, with its own way to the API server, and what it wrote down. */
+/** A candidate's process, with its own proxy to the API server, and its journal. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import type { ElectionLogEntry, ProcessLog } from '../../helpers/leaderelection/
 import { CuttingProxy } from '../history/cutting-proxy.ts';
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
-/** A candidate that is told to end gives its lease back, which takes two requests. */
+/** A candidate that ends gracefully releases its lease, which takes two requests. */
 const END_MS = 15_000;
 
 export class Contender {
@@ -43,7 +43,7 @@ export class Contender {
   entries(): ElectionLogEntry[] {
     if (!existsSync(this.#journal)) return [];
     const text = readFileSync(this.#journal, 'utf8');
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1); // a line may be under way
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1); // a line may be incomplete
     return whole
       .split('\n')
       .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as ElectionLogEntry]));
@@ -58,26 +58,26 @@ export class Contender {
     };
   }
 
-  /** When its last term began, if it is one that goes on. */
+  /** The time at which its current term began; undefined: it does not lead. */
   leadsSince(): number | undefined {
     const last = this.entries().findLast(({ kind }) => kind === 'leads' || kind === 'stops');
     return last?.kind === 'leads' ? last.at : undefined;
   }
 
-  /** How many pieces of work it has begun in its last term. */
+  /** The number of pieces of work begun in its last term. */
   worked(): number {
     const entries = this.entries();
     const term = entries.findLastIndex(({ kind }) => kind === 'leads');
     return entries.slice(term + 1).filter(({ kind }) => kind === 'begin').length;
   }
 
-  /** The number of the piece of work that it does at this moment. */
+  /** The number of its current piece of work. */
   run(): number | undefined {
     const last = this.entries().findLast(({ kind }) => kind === 'begin' || kind === 'end');
     return last?.kind === 'begin' ? last.run : undefined;
   }
 
-  /** Whether it runs. Throws if it has ended in a way that is none of `ways`. */
+  /** Whether it runs. Throws if it exited with a code that is not in `ways`. */
   runs(...ways: readonly number[]): boolean {
     const ended = this.#program.ended();
     if (ended === undefined) return true;
@@ -85,7 +85,7 @@ export class Contender {
     throw new Error(`${ended}\n${this.#program.tail()}`);
   }
 
-  /** SIGSTOP, until `whenever` has resolved. */
+  /** Stops the process with SIGSTOP until `whenever` has resolved. */
   async freeze(whenever: () => Promise<void>): Promise<void> {
     const stop = { from: now(), to: Number.POSITIVE_INFINITY };
     this.#stops.push(stop);
@@ -105,8 +105,8 @@ export class Contender {
   }
 
   /**
-   * Ends it in order. Throws unless it ends well, by one of `ways` of its own, or before it has
-   * really begun.
+   * Ends it by SIGTERM. Throws unless it exits with 0 or one of `ways`, or was killed by the signal
+   * before its journal existed.
    */
   async end(...ways: readonly number[]): Promise<void> {
     const fine: readonly (number | string)[] = existsSync(this.#journal)

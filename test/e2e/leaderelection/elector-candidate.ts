@@ -1,8 +1,7 @@
 /**
- * A candidate that is an elector alone, and stays in the contest when it has lost:
- * `elector-candidate.ts KUBECONFIG JOURNAL IDENTITY`. While it leads it works: piece after piece,
- * each of which begins only if holdsLease says so at that moment. SIGTERM ends it in order, and
- * gives the lease back.
+ * A candidate that is only an elector, and that runs again after a lost lease:
+ * `elector-candidate.ts KUBECONFIG JOURNAL IDENTITY`. As leader it does one piece of work after
+ * another, each only if holdsLease is true at its start. SIGTERM ends it and releases the lease.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import {
@@ -18,7 +17,7 @@ import { LEASE, LEASE_DURATIONS, WORK_PAUSE_MS } from './settings.ts';
 
 async function workOn(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    // before the question: a stop between the two is nothing that any check could see
+    // read before the check: no check could notice a stop between the two
     const at = now();
     if (elector.holdsLease()) await work(at, signal);
     await sleep(WORK_PAUSE_MS, signal);

@@ -1,8 +1,8 @@
 /**
- * A candidate that is a manager with a controller, as programs are: `manager-candidate.ts
- * KUBECONFIG JOURNAL IDENTITY`. The controller reconciles a ConfigMap again and again; whether a
- * reconcile may begin is the controller's to ask. Who has lost the lease ends with exit code 3;
- * SIGTERM ends it in order, and gives the lease back.
+ * A candidate that is a manager with a controller, as in real programs: `manager-candidate.ts
+ * KUBECONFIG JOURNAL IDENTITY`. The controller reconciles a ConfigMap repeatedly, and checks itself
+ * whether a reconcile may begin. A lost lease ends it with exit code 3; SIGTERM ends it and
+ * releases the lease.
  */
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { defineResource } from 'capstan/cache';

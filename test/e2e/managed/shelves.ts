@@ -1,7 +1,7 @@
 /**
- * A controller that uses all that a manager has: a definition made of a schema, a finalizer,
- * server-side apply of what it owns, a status, events, and a Secret that it reads. What a Shelf
- * asks for decides how its reconcile ends, so that a test can have each end.
+ * A controller that uses all features of a manager: a definition made of a schema, a finalizer,
+ * server-side apply of children, a status, events, and a Secret that it reads. The spec of a Shelf
+ * decides how its reconcile ends, so that a test can cause each end.
  */
 import { defineResource } from 'capstan/cache';
 import {
@@ -25,11 +25,11 @@ import * as z from 'zod';
 
 export const FINALIZER = 'managed.capstan.dev/ledger';
 export const REPORTER = 'managed.capstan.dev/shelves';
-/** The field owner of what the controller writes. */
+/** The field manager of the controller's writes. */
 export const OWNER = 'shelves';
-/** A run that goes on for longer is told to stop. */
+/** A longer reconcile is aborted; in milliseconds. */
 export const TIMEOUT_MS = 3000;
-/** More than a shelf can ever have. */
+/** More than a shelf can hold. */
 export const TOO_MANY = 1000;
 
 const condition = z.object({
@@ -75,7 +75,7 @@ export const LedgerConfigMap = defineResource<Kept>()({
 });
 export const Secret = defineResource<Kept>()({ ...core, kind: 'Secret', plural: 'secrets' });
 
-/** What is made for a shelf, and is no child of it: its finalizer removes that. */
+/** An object made for a shelf without owner reference: the finalizer deletes it. */
 export const ledgerOf = (name: string): string => `${name}-ledger`;
 
 type Context = ReconcileContext<ShelfObject>;
@@ -116,7 +116,7 @@ class Librarian {
       signal.throwIfAborted();
     }
     if (books >= TOO_MANY) throw new TerminalError(`no shelf has room for ${books} books`);
-    const row = '#'.repeat(books); // a mistake of the program: nobody has thought of less than none
+    const row = '#'.repeat(books); // a bug of the program: a negative count throws
     await this.#requirePassword(shelf, key.namespace, signal);
     for (const kept of [
       setControllerReference(shelf, { metadata: key, data: { row } }, Shelf),
@@ -152,7 +152,7 @@ class Librarian {
       { signal },
     );
     const password = Buffer.from(data.password ?? '', 'base64').toString();
-    // Careless, as programs are: errors quote what was refused, in the clear and as the server gave
+    // Careless on purpose: the errors quote the refused value, decoded and as the server returned
     // it.
     if (!/^\d+$/.test(password))
       throw new Error(

@@ -1,6 +1,6 @@
 /**
- * Cases about server-side apply over several hands: conflicts and force, what others take over or
- * let go, empty lists, items by keys, sets, subresources, and what is no manager.
+ * Cases about server-side apply with several managers: conflicts and force, ownership that moves or
+ * ends, empty lists, lists by keys, sets, subresources, and invalid managers.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
@@ -29,7 +29,7 @@ const bare = (kind: SampleKind, rest: JsonObject = {}, metadata: JsonObject = {}
   ...rest,
 });
 
-/** The object with one of its lists longer, shorter, empty or in another order. */
+/** The object with one of its lists longer, shorter, empty or reordered. */
 function relisted(random: Random, object: JsonObject): JsonObject {
   const copy = structuredClone(object);
   const lists: Json[][] = [];
@@ -170,14 +170,16 @@ function sequence(random: Random, kind: SampleKind): RequestStep[] {
       createStep(kind),
       apply(
         kind,
-        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${sampleName(kind, 'a')}"\n  labels:\n    a: "1"\n    a: "2"\n`,
+        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: ` +
+          `"${sampleName(kind, 'a')}"\n  labels:\n    a: "1"\n    a: "2"\n`,
       ),
     ],
     () => [
       createStep(kind),
       apply(
         kind,
-        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: "${sampleName(kind, 'a')}"\n  labels: {a: yes}\n`,
+        `apiVersion: ${kind.apiVersion}\nkind: ${kind.kind}\nmetadata:\n  name: ` +
+          `"${sampleName(kind, 'a')}"\n  labels: {a: yes}\n`,
       ),
     ],
     () => [createStep(kind), apply(kind, '')],

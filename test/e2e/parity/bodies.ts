@@ -1,7 +1,6 @@
 /**
- * Cases about bodies as other languages and tired hands write them: members that stand twice, in
- * texts and in YAML; values of Kubernetes' own formats, right and nearly right; and metadata that
- * is not a client's to set.
+ * Cases about unusual bodies: duplicate members in JSON and YAML; values of Kubernetes' formats,
+ * valid and nearly valid; and metadata that clients cannot set.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
@@ -20,7 +19,7 @@ import {
   WRITTEN,
 } from './steps.ts';
 
-/** Values by the format that a member of that name has, right and nearly right. */
+/** Values by the format of the members with such names, valid and nearly valid. */
 const FORMATS: readonly [name: RegExp, values: readonly Json[]][] = [
   [
     /^(cpu|memory|storage|requests\.cpu|pods|sizeLimit|maximumVolumeSize|capacity|value)$/,
@@ -122,7 +121,7 @@ const FORMATS: readonly [name: RegExp, values: readonly Json[]][] = [
   ],
 ];
 
-/** A copy with one member of a known format set to a value of that format. */
+/** A copy in which one member with a known format has a value of that format. */
 function reformatted(random: Random, object: JsonObject): JsonObject {
   const copy = structuredClone(object);
   const places: [parent: Record<string, Json>, member: string, values: readonly Json[]][] = [];
@@ -144,7 +143,7 @@ function reformatted(random: Random, object: JsonObject): JsonObject {
   return copy;
 }
 
-/** The JSON of the object with one of its members there twice. */
+/** The JSON of the object with a duplicate member. */
 function withTwice(random: Random, object: JsonObject): string {
   const twice: { path: string; text: string }[] = [];
   const walk = (value: Json, path: string): void => {
@@ -183,7 +182,7 @@ function withTwice(random: Random, object: JsonObject): string {
   return write(object, '');
 }
 
-/** Metadata that a server sets, and a client sends all the same. */
+/** Metadata that the server sets, sent by a client. */
 const OURS: readonly JsonObject[] = [
   { uid: 'e3b0c442-98fc-4c14-9afb-f4c8996fb924' },
   { generation: 5 },
@@ -244,7 +243,7 @@ const withMetadata = (random: Random, kind: SampleKind): JsonObject => {
   return { ...sample, metadata: { ...(sample.metadata as JsonObject), ...random.pick(OURS) } };
 };
 
-/** The document as YAML, one member a line, with the members of its metadata there twice. */
+/** YAML with one member a line and duplicate members of metadata. */
 const yamlTwice = (kind: SampleKind): string =>
   Object.entries(sampleOf(kind))
     .flatMap(([name, value]) =>

@@ -1,6 +1,6 @@
 /**
- * A parity case: requests that go, one after another, to the embedded and to a real API server. It
- * is plain JSON on one line, so that a failing one can be printed and run again.
+ * A parity case: requests that are sent in order to the embedded and to a real API server. It is
+ * plain JSON on one line, so that a failing case can be printed and run again.
  */
 import { createHash } from 'node:crypto';
 
@@ -8,32 +8,32 @@ import { createHash } from 'node:crypto';
 export interface RequestStep {
   method: string;
   /**
-   * With its query. `NS` stands for the namespace of the case, in bodies too. `NS::` begins an
-   * address of its own.
+   * With its query. `NS` stands for the namespace of the case, in bodies too; `NS::` for the prefix
+   * of an IPv6 address that is unique to the namespace.
    */
   path: string;
-  /** A string is sent as it is; anything else as JSON. */
+  /** A string is sent unchanged; anything else as JSON. */
   body?: unknown;
-  /** The Content-Type; `application/json` where there is a body. */
+  /** The Content-Type; by default `application/json` if there is a body. */
   type?: string;
   accept?: string;
   headers?: Record<string, string>;
-  /** The stream is opened here and read to its end, after the steps that follow. */
+  /** The stream is opened here and read to its end after the later steps. */
   watch?: true;
-  /** The request is repeated until it is answered by this status: a definition takes a while. */
+  /** The request is repeated until it has this status: a definition takes a while. */
   until?: number;
 }
 
 export interface ParityCase {
-  /** What the case is about; the counts are by group. */
+  /** The subject of the case; results are counted by group. */
   group: string;
   steps: readonly RequestStep[];
 }
 
-/** `{{0.metadata.uid}}`: that member of the answer to the first step. */
+/** `{{0.metadata.uid}}`: a member of the response to the first step. */
 const REFERENCE = /\{\{(\d+)\.([^}]+)\}\}/g;
 
-/** A text of a step for one server: its namespace, and what earlier answers said. */
+/** Replaces the namespace and the references to earlier responses in a text of a step. */
 export function filledIn(text: string, namespace: string, answers: readonly unknown[]): string {
   return text
     .replaceAll(/\bNS::/g, addressesOf(namespace))
@@ -43,7 +43,7 @@ export function filledIn(text: string, namespace: string, answers: readonly unkn
     );
 }
 
-/** The beginning of addresses that no other namespace has: `2001:db8:1a2b:3c4d::`. */
+/** A prefix of IPv6 addresses unique to the namespace: `2001:db8:1a2b:3c4d::`. */
 function addressesOf(namespace: string): string {
   const digest = createHash('sha1').update(namespace).digest('hex');
   return `2001:db8:1${digest.slice(0, 3)}:1${digest.slice(3, 6)}::`;
@@ -58,10 +58,10 @@ function memberAt(value: unknown, path: string): unknown {
     );
 }
 
-/** The steps whose answers a step refers to. */
+/** The steps whose responses a step refers to. */
 export function referencesOf(step: RequestStep): number[] {
   return [...JSON.stringify(step).matchAll(REFERENCE)].map(([, index]) => Number(index));
 }
 
-/** The line by which a case can be run again: `npm run test:parity -- --case '…'`. */
+/** The text by which a case can be run again: `npm run test:parity -- --case '…'`. */
 export const lineOf = (parityCase: ParityCase): string => JSON.stringify(parityCase);

@@ -1,6 +1,4 @@
-/**
- * Samples of the built-in kinds that have no namespace, but for those that extend the API server.
- */
+/** Samples of the cluster-scoped built-in kinds, except those that extend the API server. */
 import { cluster, type SampleKind } from './sample-kind.ts';
 
 const selector = { matchLabels: { app: 'web' } };

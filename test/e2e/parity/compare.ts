@@ -1,11 +1,11 @@
-/** Tells where two transcripts of one case differ. */
+/** Finds the differences between two transcripts of one case. */
 import type { Json } from '../same-answers/api.ts';
 import { normaliseTranscript } from '../same-answers/normalise.ts';
 import { intendedDifferences } from './differences.ts';
 import { CLOSED, type Transcript } from './exchange.ts';
 
 export interface Finding {
-  /** Which request, counted from 0. */
+  /** The index of the request, from 0. */
   request: number;
   /** `body.spec.replicas`. */
   path: string;
@@ -22,7 +22,7 @@ export function compare(real: Transcript, embedded: Transcript): Finding[] {
     walk(expected[request], got[request], '', (path, a, b) =>
       found.push({ request, path, real: shown(a), embedded: shown(b) }),
     );
-    // What comes after a difference mostly follows from it.
+    // Later differences mostly follow from the first one.
     if (found.length > before) break;
   }
   return found;

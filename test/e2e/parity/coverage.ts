@@ -1,13 +1,13 @@
-/** What a real server serves and no case asks about. */
+/** Finds what a real server serves and no case requests. */
 import type { ParityCase } from './case.ts';
 
-/** An answer of discovery: `/api/v1`, `/apis/apps/v1`. */
+/** A discovery document: `/api/v1`, `/apis/apps/v1`. */
 export interface ResourceList {
   groupVersion: string;
   resources: readonly { name: string; namespaced: boolean; verbs: readonly string[] }[];
 }
 
-/** Needs a kubelet, or a server behind the API server. */
+/** Subresources that need a kubelet, or a server behind the API server. */
 const BEYOND = /\/(attach|exec|portforward|proxy)$/;
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const METHODS: Readonly<Record<string, string>> = {
   ...{ get: 'GET', list: 'GET', watch: 'GET' },
 };
 
-/** `apps/v1 deployments list`: a verb of a resource that the cases leave out. */
+/** `apps/v1 deployments list`: the verbs of resources that no case uses. */
 export function unasked(served: readonly ResourceList[], cases: readonly ParityCase[]): string[] {
   const asked = new Set(
     cases.flatMap(({ steps }) =>

@@ -1,4 +1,4 @@
-/** Cases about CustomResourceDefinitions, and about objects under the schema of one. */
+/** Cases about CustomResourceDefinitions, and about objects with a schema. */
 
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
@@ -8,7 +8,7 @@ import { mutated } from './mutate.ts';
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const BARS = '/apis/NS.example.com/v1/namespaces/NS/bars';
 
-/** Schemas with a value that is right by them. */
+/** Schemas, each with a valid value. */
 const PROPERTIES: [schema: JsonObject, value: Json][] = [
   [{ type: 'string' }, 'x'],
   [{ type: 'string', minLength: 2, maxLength: 4, pattern: '^[a-z]+$' }, 'abc'],
@@ -112,7 +112,7 @@ const PROPERTIES: [schema: JsonObject, value: Json][] = [
   [{ type: 'string', anyOf: [{ minLength: 3 }, { enum: ['a'] }], not: { enum: ['bad'] } }, 'abc'],
 ];
 
-/** More of what formats, lists, alternatives and rules in CEL can be. */
+/** More formats, lists, alternatives and CEL rules. */
 PROPERTIES.push(
   ...['uuid4', 'isbn', 'creditcard', 'ssn', 'hexcolor', 'rgbcolor', 'bsonobjectid'].map(
     (format): [JsonObject, Json] => [
@@ -195,7 +195,7 @@ PROPERTIES.push(
   ],
 );
 
-/** Rules that do not compile, or that say what they cannot. */
+/** Rules that do not compile, or are invalid. */
 const WRONG_RULES: JsonObject[] = [
   { rule: 'self.nothing == 1' },
   { rule: 'self ==' },
@@ -239,7 +239,7 @@ function definition(
   };
 }
 
-/** Some properties, and an object that is right by all of them. */
+/** Some properties, and an object that is valid by all of them. */
 function somewhat(random: Random): { properties: JsonObject; spec: JsonObject } {
   const properties: JsonObject = {};
   const spec: JsonObject = {};
@@ -287,7 +287,7 @@ function refused(random: Random): RequestStep[] {
   return [{ method: 'POST', path: CRDS, body }];
 }
 
-/** Several objects under one definition, each with one place changed. */
+/** Several objects of one definition, each with one place changed. */
 function objects(random: Random): RequestStep[] {
   const { properties, spec } = somewhat(random);
   const object = (name: string, of: JsonObject): JsonObject => ({

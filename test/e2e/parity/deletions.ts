@@ -72,7 +72,7 @@ export const deletes: Group = (random, count) =>
 
 const PODS = '/api/v1/namespaces/NS/pods';
 
-/** Pods that have time to end, and what can be done to them meanwhile. */
+/** Pods with a grace period, and requests to them meanwhile. */
 function gracefully(random: Random): RequestStep[] {
   const finalizers = random.chance(0.3)
     ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
@@ -152,7 +152,7 @@ function gracefully(random: Random): RequestStep[] {
 const NAMESPACES = '/api/v1/namespaces';
 const OWN = `${NAMESPACES}/NS-b`;
 
-/** A Namespace from its creation to its end, and what it takes meanwhile. */
+/** A Namespace from its create to its removal, and writes to it meanwhile. */
 function namespaceEnds(random: Random): RequestStep[] {
   const finalizers = random.chance(0.3)
     ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }

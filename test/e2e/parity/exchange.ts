@@ -1,6 +1,6 @@
 /**
- * Sends the steps of a case to one server and writes down what came back. It shares no code with
- * what is under test: requests go by node:http alone.
+ * Sends the steps of a case to one server and records the responses. It uses node:http only, and
+ * shares no code with the server under test.
  */
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -13,16 +13,16 @@ import { filledIn, type ParityCase, type RequestStep } from './case.ts';
 const ANSWER_MS = 20_000;
 const UNTIL_MS = 5000;
 const PAUSE_MS = 50;
-/** How long the first event of a watch of Events is waited for. */
+/** How long to wait for the first event of a watch of Events, in milliseconds. */
 const FIRST_EVENT_MS = 300;
 
-/** The status of a request whose connection was closed without an answer. */
+/** The status of a request whose connection was closed without a response. */
 export const CLOSED = -1;
 
-/** What one server said to one case. */
+/** The responses of one server to one case. */
 export type Transcript = (Entry & { headers?: Record<string, string> })[];
 
-/** Where the requests of cases go. */
+/** A server to which cases are sent. */
 export class Target {
   readonly #url: URL;
   readonly #agent: HttpAgent | HttpsAgent;
@@ -40,7 +40,7 @@ export class Target {
         : new HttpAgent({ keepAlive: true });
   }
 
-  /** Runs the case in this namespace, which is there. */
+  /** Runs the case in an existing namespace. */
   async run({ steps }: ParityCase, namespace: string): Promise<Transcript> {
     const transcript: Transcript = [];
     const answers: unknown[] = [];
@@ -67,7 +67,7 @@ export class Target {
     return transcript;
   }
 
-  /** One request, without a case around it. */
+  /** Sends one request outside of a case. */
   async send(step: RequestStep): Promise<Transcript[number]> {
     const answer = await this.#open(step);
     return entryOf(step, answer, await textOf(answer));
@@ -78,8 +78,8 @@ export class Target {
   }
 
   /**
-   * For version 0, and for one that need not be exact, a real server answers from a cache that may
-   * not have the last write yet. A list for no version waits until it has.
+   * A real server answers from a cache, which may lack the last write, if the version is 0 or need
+   * not be exact. A list without a version waits until the cache is current.
    */
   async #freshen({ method, path }: RequestStep): Promise<void> {
     const [collection, query] = path.split('?');
@@ -87,7 +87,7 @@ export class Target {
     await this.send({ method, path: `${collection?.replace('/watch/', '/')}?limit=1` });
   }
 
-  /** Asks again until the status is the one that is waited for, or the time is over. */
+  /** Repeats the request until it has the wanted status, or the time is over. */
   async #untilAnswered(step: RequestStep): Promise<Transcript[number]> {
     for (const start = Date.now(); ; await wait(PAUSE_MS)) {
       const entry = await this.send(step);
@@ -97,10 +97,10 @@ export class Target {
     }
   }
 
-  /** Resolves when the server has answered; `ended` when the stream has been read to its end. */
+  /** Resolves when the server has responded; `ended` when the stream was read to its end. */
   async #stream(step: RequestStep, entry: Transcript[number]): Promise<{ ended: Promise<void> }> {
     const answer = await this.#open(step);
-    // A real server has no cache of Events: it lists them after it has begun to answer.
+    // A real server has no cache of Events: it lists them after the response has begun.
     if (/\/events\?/.test(step.path))
       await Promise.race([once(answer, 'readable'), wait(FIRST_EVENT_MS)]);
     const read = async (): Promise<void> => {
@@ -132,7 +132,7 @@ export class Target {
             ...this.#headers,
             accept: accept ?? 'application/json',
             'user-agent': 'parity/1',
-            // Node sends a DELETE with neither a length nor chunks unless it is told.
+            // Without this, Node sends a DELETE with neither a length nor chunks.
             ...(text === undefined
               ? {}
               : {
@@ -163,7 +163,7 @@ function filled(step: RequestStep, namespace: string, answers: readonly unknown[
   };
 }
 
-/** Headers that clients act on; of the others each server has its own. */
+/** Headers that clients use; the other ones differ between the servers. */
 const HEADERS = ['retry-after', 'allow', 'location', 'content-disposition'];
 
 function entryOf(step: RequestStep, answer: IncomingMessage, text: string): Transcript[number] {

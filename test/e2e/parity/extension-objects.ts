@@ -1,6 +1,6 @@
 /**
- * Samples of the kinds that extend the API server or describe what it hands out: admission
- * policies, APIServices, addresses, devices; and of the older version of a kind that has two.
+ * Samples of the kinds that extend the API server or describe what it allocates: admission
+ * policies, APIServices, addresses, devices; and of the older version of HorizontalPodAutoscalers.
  */
 import type { JsonObject } from '../same-answers/api.ts';
 import { cluster, meta, type SampleKind } from './sample-kind.ts';

@@ -1,4 +1,4 @@
-/** Makes the cases of a run from a seed: the same seed gives the same cases. */
+/** Generates the cases of a run from a seed: the same seed gives the same cases. */
 
 import { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
@@ -140,7 +140,7 @@ function oddMetadata(random: Random): JsonObject {
   ]);
 }
 
-/** One place of a valid object is changed: defaults, pruning, types and validation. */
+/** Changes one place of a valid object: defaults, pruning, types and validation. */
 const values: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, SAMPLES);
@@ -149,7 +149,7 @@ const values: Group = (random, count) =>
     return { group: 'values', steps: [createStep(kind, body, random.pick(VALIDATION))] };
   });
 
-/** A valid object, and then one place changed by PUT. */
+/** Creates a valid object, and changes one place by PUT. */
 const updates: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random);
@@ -297,7 +297,7 @@ const applies: Group = (random, count) =>
     return { group: 'apply', steps };
   });
 
-/** The object with some of its members left out: what an applier gives up. */
+/** The object without some of its members: the fields that an applier gives up. */
 function part(random: Random, object: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(object).filter(
@@ -518,7 +518,7 @@ const collections: Group = (random, count) =>
     };
   });
 
-/** How many cases of each group make up a whole: a run of n cases has as many of each, in parts. */
+/** The relative size of each group. */
 const GROUPS: Record<string, { part: number; group: Group }> = {
   create: { part: 180, group: creates },
   values: { part: 420, group: values },
@@ -554,10 +554,10 @@ const GROUPS: Record<string, { part: number; group: Group }> = {
 };
 const WHOLE = Object.values(GROUPS).reduce((sum, { part }) => sum + part, 0);
 
-/** As many cases as the parts come to: a run without `--count`. */
+/** The number of cases of a run without `--count`. */
 export const wholeCount = WHOLE;
 
-/** About `count` distinct cases; `only` names the groups to take. */
+/** About `count` distinct cases; `only` names the groups to include. */
 export function generate(seed: number, count: number, only: readonly string[] = []): ParityCase[] {
   const distinct = new Map<string, ParityCase>();
   Object.entries(GROUPS).forEach(([name, { part: share, group }], index) => {

@@ -1,10 +1,10 @@
 /**
- * Cases of the seed that `.ci/run` takes that differ and should not, each with the reason. A case
- * that agrees has to leave the list, and a run fails as long as it is there.
+ * Cases of the seed of `.ci/run` that differ and should not, each with the reason. A run fails if a
+ * listed case agrees.
  */
 export interface KnownDifference {
   why: string;
-  /** By the ids that a run prints with the cases that differ. */
+  /** The ids that a run prints with the cases that differ. */
   cases: readonly string[];
 }
 

@@ -39,18 +39,18 @@ const { values: options } = parseArgs({
     api: { type: 'string', default: '' },
     case: { type: 'string' },
     'no-shrink': { type: 'boolean', default: false },
-    /** The first difference of each case in a line, by what differs. */
+    /** Groups the first differences of all cases, one line per group. */
     summary: { type: 'boolean', default: false },
-    /** A file for the results, as scripts/test-counts.ts reads them. */
+    /** A file for the results, in the format of scripts/test-counts.ts. */
     report: { type: 'string' },
-    /** Writes the counts and the list of differences into docs/embedded-server.md. */
+    /** Writes the counts and the list of differences to docs/embedded-server.md. */
     'write-page': { type: 'boolean', default: false },
-    /** How many failing cases are made smaller and printed. */
+    /** How many failing cases are shrunk and printed. */
     shown: { type: 'string', default: '20' },
   },
 });
 
-/** Cases that are under way at once. */
+/** The number of concurrent cases. */
 const AT_ONCE = 6;
 
 const seeds =
@@ -61,7 +61,7 @@ if (!seeds.every(Number.isInteger) || unknown.length > 0) {
   console.error(`unknown: ${unknown.join(', ') || options.seed}; groups: ${groupNames.join(', ')}`);
   process.exit(2);
 }
-/** Every group is asked about everything. */
+/** The run has all groups and API versions. */
 const isWhole =
   options.case === undefined &&
   groups.length === 0 &&
@@ -81,7 +81,7 @@ function isAsked({ steps }: ParityCase): boolean {
     .some((api) => api === '' || path.startsWith(`/${api === 'v1' ? 'api' : 'apis'}/${api}/`));
 }
 
-/** A real and an embedded server that are configured alike. */
+/** A real and an embedded server with the same configuration. */
 interface Pair {
   real: Target;
   embedded: Target;
@@ -107,7 +107,7 @@ async function startPair(rbac: boolean): Promise<Pair> {
   return { real, embedded, stop };
 }
 
-/** What came of one seed. */
+/** The result of one seed. */
 interface Run {
   seed: number;
   outcomes: CaseOutcome[];
@@ -119,14 +119,14 @@ async function run(seed: number): Promise<Run> {
   const cases = casesOf(seed);
   const start = Date.now();
   console.log(`${cases.length} cases, seed ${seed}`);
-  /** One that allows everything, and one that judges by roles; each where a case needs it. */
+  /** A pair that allows everything, and one with RBAC; each is started when a case needs it. */
   const pairs = new Map<boolean, Pair>();
   try {
     for (const rbac of [false, true])
       if (cases.some(({ group }) => (group === 'rbac') === rbac))
         pairs.set(rbac, await startPair(rbac));
     let namespaces = 0;
-    /** Runs the case on both servers, in a namespace of its own. */
+    /** Runs the case on both servers, in a new namespace. */
     const findingsOf = async (parityCase: ParityCase): Promise<Finding[]> => {
       const { real, embedded } = pairs.get(parityCase.group === 'rbac') as Pair;
       const namespace = `n${seed % 1_000_000}-${namespaces++}`;
@@ -164,7 +164,8 @@ async function run(seed: number): Promise<Run> {
     const failures = verdict.failed.length + verdict.mended.length + problems.length;
     const seconds = ((Date.now() - start) / 1000).toFixed(0);
     console.log(
-      `seed ${seed}, ${seconds} s: ${passed} passed, ${failures} failed, ${verdict.known.length} known to differ`,
+      `seed ${seed}, ${seconds} s: ${passed} passed, ${failures} failed, ` +
+        `${verdict.known.length} known to differ`,
     );
     return { seed, outcomes, verdict, problems };
   } finally {
@@ -173,9 +174,9 @@ async function run(seed: number): Promise<Run> {
 }
 
 /**
- * Runs the cases that differ once more, one at a time. The real server's caches lag behind its
- * writes, so that it answers some requests by chance: a write may be tried against an older object
- * first, and warn of it. The embedded server has no cache: it answers alike each time.
+ * Runs the cases that differ once more, one at a time. The caches of the real server lag behind its
+ * writes, so that some responses depend on timing: a write may be tried against an older object
+ * first, and return its warning. The embedded server has no cache, and always responds alike.
  */
 async function again(
   outcomes: CaseOutcome[],
@@ -192,7 +193,7 @@ async function again(
   }
 }
 
-/** What discovery tells of the resources that are not custom. */
+/** The resources in discovery that are not custom. */
 async function servedBy(real: Target): Promise<ResourceList[]> {
   const bodyOf = async <Body>(path: string): Promise<Body> =>
     (await real.send({ method: 'GET', path })).body as Body;
@@ -233,7 +234,7 @@ async function tell(
   console.log(`\ndiffers on purpose: ${intendedDifferences.map(({ what }) => what).join('; ')}`);
 }
 
-/** What differs, with how many cases it is in and the first of them. */
+/** Prints the kinds of differences, with the number of cases and the first case of each. */
 function summary(failed: readonly CaseOutcome[]): void {
   const rows = new Map<string, { count: number; line: string }>();
   for (const { parityCase, findings } of failed) {
@@ -241,7 +242,9 @@ function summary(failed: readonly CaseOutcome[]): void {
       const kind = /\/([a-z]+)(?:[/?]|$)/.exec(
         parityCase.steps[request]?.path.replace(/.*namespaces\/NS/, '') ?? '',
       )?.[1];
-      const what = `${parityCase.group} ${kind} ${path.replaceAll(/\[\d+\]/g, '[]')}: real ${real}; embedded ${embedded}`;
+      const what =
+        `${parityCase.group} ${kind} ${path.replaceAll(/\[\d+\]/g, '[]')}: real ${real}; ` +
+        `embedded ${embedded}`;
       const row = rows.get(what) ?? { count: 0, line: lineOf(parityCase) };
       row.count++;
       rows.set(what, row);

@@ -1,6 +1,6 @@
 /**
- * Changes one place of an object into something that a user may write by mistake: a member left
- * out, null, empty, of another type, out of range, twice, with another name.
+ * Changes one place of an object into a typical mistake: a member that is missing, null, empty, of
+ * a wrong type, out of range, duplicated or renamed.
  */
 
 import type { Random } from '../../helpers/random.ts';
@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../same-answers/api.ts';
 
 type Path = (string | number)[];
 
-/** Values that are wrong, or odd, in many places. */
+/** Values that are wrong or unusual in many places. */
 const ODD: readonly Json[] = [
   null,
   '',
@@ -43,7 +43,7 @@ const ODD: readonly Json[] = [
   'x'.repeat(300),
 ];
 
-/** A copy of the object with one place changed, and what was done, in words. */
+/** A copy of the object with one place changed. */
 export function mutated(random: Random, object: JsonObject): JsonObject {
   const copy = structuredClone(object);
   const places = placesOf(copy);
@@ -63,7 +63,7 @@ export function mutated(random: Random, object: JsonObject): JsonObject {
   return copy;
 }
 
-/** All places below apiVersion and kind; those deep in a Pod template count less often. */
+/** All paths below apiVersion and kind; deep ones of a Pod template have less weight. */
 function placesOf(object: JsonObject): Path[] {
   const found: Path[] = [];
   const walk = (value: Json, path: Path): void => {
@@ -106,7 +106,7 @@ function emptyOf(value: Json): Json {
   return typeof value === 'string' ? '' : false;
 }
 
-/** Numbers as strings and strings as numbers, an item as a list and a list as an item. */
+/** Swaps numbers and strings, items and lists. */
 function swapped(value: Json): Json {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string') return value.length;

@@ -1,6 +1,6 @@
 /**
- * A valid object of each kind that the cases write, with as many members as fit on one object, so
- * that a change of any one of them says something about the rules of its kind.
+ * A valid object of each kind that the cases write, with as many members as possible, so that the
+ * change of any one tests a rule of its kind.
  */
 import type { JsonObject } from '../same-answers/api.ts';
 import { CLUSTER_SCOPED } from './cluster-objects.ts';
@@ -414,7 +414,7 @@ export function collectionOf({ apiVersion, plural, namespaced }: SampleKind): st
   return namespaced ? `${prefix}/namespaces/NS/${plural}` : `${prefix}/${plural}`;
 }
 
-/** Names of cluster-scoped objects have the namespace in them, as cases run side by side. */
+/** The names of cluster-scoped objects contain the namespace, since cases run concurrently. */
 export function sampleName(kind: SampleKind, name: string): string {
   if (kind.plural === 'csidrivers' || kind.plural === 'csinodes') return `NS-${name}.example.com`;
   if (kind.plural === 'apiservices') return 'v1.NS.example.com';
@@ -423,7 +423,7 @@ export function sampleName(kind: SampleKind, name: string): string {
   return kind.namespaced ? name : `NS-${name}`;
 }
 
-/** A fresh copy of the sample, with its name. */
+/** A copy of the sample with its name. */
 export function sampleOf(kind: SampleKind, name = 'a'): JsonObject {
   const { metadata, ...rest } = structuredClone(kind.sample);
   return {

@@ -1,6 +1,6 @@
 /**
- * What a run found, held against what is known to differ: the counts that are printed, and the
- * report that scripts/test-counts.ts adds up.
+ * Compares the results of a run with the known differences: the printed counts, and the report for
+ * scripts/test-counts.ts.
  */
 import { createHash } from 'node:crypto';
 import { lineOf, type ParityCase } from './case.ts';
@@ -12,7 +12,7 @@ export interface CaseOutcome {
   findings: readonly Finding[];
 }
 
-/** A name of the case that stays as long as the case does. */
+/** A stable id of the case. */
 export const idOf = (parityCase: ParityCase): string =>
   createHash('sha256').update(lineOf(parityCase)).digest('hex').slice(0, 12);
 
@@ -25,11 +25,11 @@ export interface GroupCounts {
 
 export interface Verdict {
   groups: GroupCounts[];
-  /** Cases that differ and are not known to. */
+  /** Cases that differ and are not listed. */
   failed: CaseOutcome[];
-  /** Cases that are known to differ, and do. */
+  /** Listed cases that differ. */
   known: CaseOutcome[];
-  /** Ids of cases that are known to differ, and agree: they have to leave the list. */
+  /** The ids of listed cases that agree: they must leave the list. */
   mended: string[];
 }
 
@@ -57,11 +57,11 @@ export function judgeCases(
   };
 }
 
-/** @param problems what else is wrong with the run, each a failure of its own */
+/** @param problems other failures of the run */
 export const isGood = ({ failed, mended }: Verdict, problems: readonly string[]): boolean =>
   failed.length === 0 && mended.length === 0 && problems.length === 0;
 
-/** The shape of the test runner's JSON report; a case that is known to differ counts as skipped. */
+/** In the format of the test runner's JSON report; a known difference counts as skipped. */
 export function parityReport(
   outcomes: readonly CaseOutcome[],
   verdict: Verdict,

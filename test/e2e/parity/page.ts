@@ -1,6 +1,6 @@
 /**
- * The parts of docs/embedded-server.md that are written by programs: what differs on purpose, from
- * differences.ts, and the counts of the last run that was told `--write-page`.
+ * Writes the generated parts of docs/embedded-server.md: the intended differences, and the counts
+ * of the last run with `--write-page`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +12,13 @@ export const PAGE = fileURLToPath(new URL('../../../docs/embedded-server.md', im
 const part = (name: string): RegExp =>
   new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
 
-/** The page with that part replaced. Throws where it has no such part. */
+/** Replaces a generated part of the page. Throws if the page does not have it. */
 function replaced(page: string, name: string, text: string): string {
   if (!part(name).test(page)) throw new Error(`${PAGE} has no part "${name}" between its comments`);
   return page.replace(part(name), (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`);
 }
 
-/** The list of what differs on purpose, as the page has to have it. */
+/** Replaces the list of intended differences. */
 export const withDifferences = (page: string): string =>
   replaced(
     page,
@@ -33,7 +33,7 @@ export interface SeedCounts {
   groups: readonly GroupCounts[];
 }
 
-/** The table of counts by group, summed over the seeds. */
+/** Replaces the table of counts by group, summed over the seeds. */
 export function withCounts(page: string, runs: readonly SeedCounts[]): string {
   const names = [...new Set(runs.flatMap(({ groups }) => groups.map(({ group }) => group)))];
   const rows = names.map((name) => {

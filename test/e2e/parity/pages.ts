@@ -1,6 +1,6 @@
 /**
- * Cases about lists in pages and watches from versions: each parameter with each other one, and
- * selectors on the fields that the kind has.
+ * Cases about pages of lists and watches from versions: pairs of parameters, and selectors on the
+ * fields of each kind.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
@@ -75,7 +75,7 @@ function listQuery(random: Random): string {
   return written(parameters);
 }
 
-/** References to answers are not escaped, as they are filled in later. */
+/** References to responses are not escaped, as they are replaced later. */
 const written = (parameters: ReadonlyMap<string, string>): string =>
   [...parameters]
     .map(([name, value]) => `${name}=${value.startsWith('{{') ? value : encodeURIComponent(value)}`)
@@ -87,7 +87,7 @@ const made = (kind: SampleKind, name: string, app: string): RequestStep => {
   return createStep(kind, { ...sample, metadata });
 };
 
-/** Three objects, a list, and its next pages, between which something may have changed. */
+/** Three objects, a list, and its next pages, with possible changes in between. */
 export const pages: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);
@@ -150,7 +150,7 @@ function watchQuery(random: Random): string {
   return written(parameters);
 }
 
-/** A watch from some version, beside changes that bring objects into and out of its selection. */
+/** A watch from some version, with changes that add objects to its selection and remove them. */
 export const selections: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);

@@ -1,4 +1,4 @@
-/** Cases of `/status` and `/scale`, and of single writes to the subresources of Pods. */
+/** Cases about `/status`, `/scale`, and single writes to subresources of Pods. */
 
 import type { JsonObject } from '../same-answers/api.ts';
 import type { RequestStep } from './case.ts';

@@ -1,7 +1,4 @@
-/**
- * Cases of a server that judges by Roles and bindings: an administrator grants something to a user,
- * who then sends requests.
- */
+/** Cases about RBAC: an administrator grants permissions to a user, who then sends requests. */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, RequestStep } from './case.ts';
@@ -11,7 +8,7 @@ const GROUP = 'rbac.authorization.k8s.io';
 const CORE = '/api/v1/namespaces/NS';
 const MERGE = 'application/merge-patch+json';
 
-/** What a Role grants beside the marker by which it is known that the server knows it. */
+/** The rules of a Role, beside the marker by which the case sees that the Role is in effect. */
 const RULES: readonly JsonObject[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['*'] },
@@ -38,7 +35,7 @@ const RULES: readonly JsonObject[] = [
   },
 ];
 
-/** What a ClusterRole may grant too. */
+/** Rules that only a ClusterRole may grant. */
 const CLUSTER_RULES: readonly JsonObject[] = [
   ...RULES,
   { nonResourceURLs: ['/metrics'], verbs: ['get'] },
@@ -79,7 +76,7 @@ const access = (attributes: JsonObject, more: JsonObject = {}): JsonObject => ({
 });
 const AUTHORIZATION = '/apis/authorization.k8s.io/v1';
 
-/** What the user asks for; the objects `a` are there. */
+/** The requests of the user; the objects `a` exist. */
 const REQUESTS: readonly RequestStep[] = [
   { method: 'GET', path: `${CORE}/pods/a` },
   { method: 'GET', path: `${CORE}/pods/b` },
@@ -218,7 +215,7 @@ const REQUESTS: readonly RequestStep[] = [
   },
 ];
 
-/** Whom a user, who is known by a token, may ask to be. */
+/** The impersonation headers of a user with a token. */
 const IMPERSONATED: readonly Record<string, string>[] = [
   { 'Impersonate-User': 'other' },
   { 'Impersonate-User': 'third' },

@@ -1,6 +1,4 @@
-/**
- * Cases about reading: lists and their pages, watches, and the form in which objects are asked for.
- */
+/** Cases about reads: lists and their pages, watches, and content negotiation. */
 import type { JsonObject } from '../same-answers/api.ts';
 import type { RequestStep } from './case.ts';
 import { collectionOf, sampleOf } from './objects.ts';
@@ -57,7 +55,7 @@ const LIST_QUERIES = [
   'watch=false',
 ];
 
-/** Three objects with labels, then a list, and where there is a next page that too. */
+/** Three objects with labels, a list, and its next page if there is one. */
 export const listCases: Group = (random, count) =>
   times(count, () => {
     const kind = pickKind(random, LISTED);

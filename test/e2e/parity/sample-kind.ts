@@ -1,4 +1,4 @@
-/** What a sample of a kind says of it beside the object, and how such samples are written. */
+/** The description of a sample: its kind and object. */
 import type { JsonObject } from '../same-answers/api.ts';
 
 export interface SampleKind {
@@ -8,12 +8,10 @@ export interface SampleKind {
   namespaced: boolean;
   /** Everything but apiVersion, kind and the name. */
   sample: JsonObject;
-  /** The kind has a status subresource. */
+  /** The kind has a status subresource, whose sample this is. */
   status?: JsonObject;
   scale?: true;
-  /**
-   * A controller in the real server changes its objects: they are asked about by dry runs alone.
-   */
+  /** A controller in the real server changes its objects, so cases use dry runs only. */
   controlled?: true;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Cases that go through states which follow from one another: owners that are deleted in each way,
- * objects that end, and definitions that change while objects exist.
+ * Cases about sequences of states: owners that are deleted with each policy, objects that are being
+ * deleted, and definitions that change while objects exist.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
@@ -152,7 +152,7 @@ const BEFORE = schema({
   list: { type: 'array', items: { type: 'string' } },
   map: { type: 'object', additionalProperties: { type: 'string' } },
 });
-/** What the schema of `v1` is changed into. */
+/** The changed schemas of `v1`. */
 const AFTER: readonly JsonObject[] = [
   schema({ size: { type: 'string' }, name: { type: 'string' } }),
   schema({ size: { type: 'integer', minimum: 5 } }),
@@ -195,7 +195,7 @@ function redefinition(random: Random): RequestStep[] {
     },
   };
   const after = random.pick(AFTER);
-  // The version that is new tells when the real server goes by what has changed.
+  // Until the new version is served, the real server may use the old definition.
   const storage = random.chance(0.4);
   const versions = [
     version('v1', after, { storage: !storage, served: random.chance(0.85) }),

@@ -1,13 +1,11 @@
-/**
- * Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails.
- */
+/** Shrinks a failing case: removes steps and members of their bodies as long as it still fails. */
 import type { Json } from '../same-answers/api.ts';
 import { type ParityCase, type RequestStep, referencesOf } from './case.ts';
 
-/** How many runs a case may take: each needs a namespace on a real server. */
+/** The maximum number of runs: each needs a namespace on a real server. */
 const MOST_RUNS = 60;
 
-/** @param fails whether a case still fails, on both servers and in a new namespace */
+/** @param fails whether a case still fails on both servers, in a new namespace */
 export async function shrink(
   parityCase: ParityCase,
   fails: (smaller: ParityCase) => Promise<boolean>,
@@ -42,7 +40,7 @@ export async function shrink(
   return best;
 }
 
-/** The steps less one; undefined where a later one refers to it. */
+/** The steps without one of them; undefined if a later one refers to it. */
 function without(steps: readonly RequestStep[], at: number): RequestStep[] | undefined {
   if (steps.length === 1 || steps.some((step) => referencesOf(step).includes(at))) return undefined;
   return steps
@@ -56,7 +54,7 @@ function without(steps: readonly RequestStep[], at: number): RequestStep[] | und
     );
 }
 
-/** The value less one member or item each, the large ones first. */
+/** The value without one member or item each, large ones first. */
 function* reductions(value: Json): Generator<Json> {
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) yield value.toSpliced(at, 1);

@@ -1,4 +1,4 @@
-/** The requests that cases are made of, and from what their parts are picked. */
+/** The building blocks of cases: requests, and the kinds and parameters to choose from. */
 import type { Random } from '../../helpers/random.ts';
 import type { ParityCase, RequestStep } from './case.ts';
 import { collectionOf, SAMPLES, sampleName, sampleOf } from './objects.ts';
@@ -11,7 +11,7 @@ export const PATCHES = {
   apply: 'application/apply-patch+yaml',
 } as const;
 
-/** Makes about so many cases of one kind. */
+/** Generates about `count` cases. */
 export type Group = (random: Random, count: number) => ParityCase[];
 
 export const times = (count: number, make: (index: number) => ParityCase): ParityCase[] =>
@@ -34,12 +34,12 @@ export const getStep = (kind: SampleKind, name = 'a'): RequestStep => ({
   path: objectPath(kind, name),
 });
 
-/** The kinds whose objects nobody but the case changes. */
+/** The kinds whose objects only the case changes. */
 export const WRITTEN = SAMPLES.filter(({ controlled }) => !controlled);
-/** Those that lie in the namespace of a case, which can be listed apart from others'. */
+/** Namespaced kinds, whose objects of other cases a list does not contain. */
 export const LISTED = WRITTEN.filter(({ namespaced }) => namespaced);
 
-/** Names in the order of a weighted pick: kinds that users write most come up more often. */
+/** Picks a kind. Those that users write most are more frequent. */
 export function pickKind(random: Random, from: readonly SampleKind[] = WRITTEN): SampleKind {
   const common = from.filter(({ kind }) => /^(Pod|Deployment|Service|ConfigMap|Job)$/.test(kind));
   return common.length > 0 && random.chance(0.25) ? random.pick(common) : random.pick(from);

@@ -1,6 +1,6 @@
 /**
- * Cases about strategic merge patches with their directives, on every list and map of every kind:
- * which merge, and by what key, is for the kind's types to say.
+ * Cases about strategic merge patches with directives, on every list and map of every kind. The Go
+ * types determine which of them merge, and by which key.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
@@ -18,7 +18,7 @@ import {
 
 type Path = string[];
 
-/** Members of the object that are lists or maps, by the path of what they are in. */
+/** Members that are lists or maps, with the path of their parent. */
 function containers(object: JsonObject): { path: Path; name: string; value: Json }[] {
   const found: { path: Path; name: string; value: Json }[] = [];
   const walk = (value: Json, path: Path): void => {
@@ -37,7 +37,7 @@ function containers(object: JsonObject): { path: Path; name: string; value: Json
 const nested = (path: Path, patch: JsonObject): JsonObject =>
   path.reduceRight<JsonObject>((inner, name) => ({ [name]: inner }), patch);
 
-/** An item as it is told from others: by its first member that is a text or a number. */
+/** The first member of an item that is a string or number, as its key. */
 function keyOf(item: Json): JsonObject {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return {};
   const [name, value] =

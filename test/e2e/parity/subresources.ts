@@ -1,6 +1,6 @@
 /**
- * Cases of subresources and reviews that go through a sequence: budgets that are counted, tokens
- * that are reviewed, requests for certificates that are approved.
+ * Cases about sequences of subresources and reviews: evictions within a budget, tokens and their
+ * reviews, and the approval of certificate requests.
  */
 import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';

@@ -1,6 +1,6 @@
 /**
- * One object of each kind through all verbs that its resource has, so that nothing that the real
- * server serves goes unasked, whatever the seed.
+ * Uses all verbs of each resource with one object, so that every seed covers everything that the
+ * real server serves.
  */
 import type { JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, RequestStep } from './case.ts';
@@ -17,7 +17,7 @@ const labelled = (kind: SampleKind, name: string): JsonObject => {
   };
 };
 
-/** A subresource is read, and written in both ways. */
+/** Reads a subresource, and writes it in both ways. */
 function ofPart(kind: SampleKind, part: string, body: JsonObject): RequestStep[] {
   const path = `${objectPath(kind)}/${part}`;
   return [
@@ -33,7 +33,7 @@ function throughAllVerbs(kind: SampleKind): ParityCase {
   const changed = labelled(kind, 'a');
   const metadata = { ...(changed.metadata as JsonObject), annotations: { a: 'b' } };
   const version = { resourceVersion: '{{0.metadata.resourceVersion}}' };
-  // What a dry run made has no version.
+  // The result of a dry run has no resourceVersion.
   const from = kind.controlled ? '' : '&resourceVersion={{0.metadata.resourceVersion}}';
   return {
     group: 'verb',
@@ -71,7 +71,7 @@ function throughAllVerbs(kind: SampleKind): ParityCase {
   };
 }
 
-/** A part that no other kind has. */
+/** A subresource that only one kind has. */
 function ofKind(name: string, part: string, body: JsonObject): ParityCase {
   const kind = SAMPLES.find((sample) => sample.kind === name) as SampleKind;
   return {
@@ -82,7 +82,7 @@ function ofKind(name: string, part: string, body: JsonObject): ParityCase {
 
 const APPROVED = { type: 'Approved', status: 'True', reason: 'Asked', message: 'as asked' };
 
-/** The kinds that are read alone. */
+/** A read-only kind. */
 const COMPONENTS = '/api/v1/componentstatuses';
 
 export const verbCases = (): ParityCase[] => [

@@ -1,7 +1,6 @@
 /**
- * A client that writes down every request it makes and every answer it gets, so that two servers
- * can be compared by what they said. It decodes nothing beyond JSON and lines, and shares no code
- * with what is under test but the transport.
+ * A client that records every request and response, so that two servers can be compared. It decodes
+ * only JSON and lines, and shares no code with what is under test but the transport.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { within } from '../../helpers/control-plane/conditions.ts';
@@ -10,22 +9,22 @@ import type { ResourceType } from './resources.ts';
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** One request and what came back. A watch has events instead of a body. */
+/** One request and its response. A watch has events instead of a body. */
 export interface Entry {
   request: string;
   status: number;
   contentType?: string | null;
-  /** Where it was asked for. */
+  /** Set if an encoding was requested. */
   encoding?: string | null;
   body?: Json;
-  /** What the server warns of. */
+  /** The Warning header. */
   warning?: string;
   events?: Json[];
-  /** The stream was read to its end and ended in order. */
+  /** The stream was read to its regular end. */
   ended?: true;
 }
 
-/** A JSON answer with the parts of an object that exchanges use again. */
+/** A JSON response with the members that exchanges use. */
 export interface RecordedAnswer {
   status: number;
   body: KubeBody;
@@ -50,7 +49,7 @@ export interface CallOptions {
   body?: unknown;
   contentType?: string;
   accept?: string;
-  /** Encodings to ask for; the transcript then says which one the server chose. */
+  /** Accept-Encoding; the transcript then has the Content-Encoding. */
   encoding?: string;
   signal?: AbortSignal;
 }
@@ -74,31 +73,28 @@ export class Api {
     this.namespace = namespace;
   }
 
-  /** The resource in the exchange's own namespace. */
+  /** The resource in the namespace of the exchange. */
   of(type: ResourceType): Collection {
     return new Collection(this, type, `${type.prefix}/namespaces/${this.namespace}/${type.plural}`);
   }
 
-  /**
-   * The resource in all namespaces: give a selector, the namespaces of other exchanges are full of
-   * objects too.
-   */
+  /** The resource in all namespaces: use a selector, as other exchanges have objects too. */
   everywhere(type: ResourceType): Collection {
     return new Collection(this, type, `${type.prefix}/${type.plural}`);
   }
 
-  /** The same server without a transcript: for waiting until it is ready for an exchange. */
+  /** The same server without a transcript, to wait until it is ready for an exchange. */
   unrecorded(): Api {
     return new Api(this.#transport, this.namespace);
   }
 
-  /** A `body` that is a string is sent as it is. */
+  /** A `body` that is a string is sent unchanged. */
   async call(method: string, path: string, options: CallOptions = {}): Promise<RecordedAnswer> {
     const response = await this.#send(method, path, options);
     const text = await within(ANSWER_MS, `the body of ${method} ${path}`, readAll(response.body));
     const contentType = response.headers.get('content-type');
     const encoding = response.headers.get('content-encoding');
-    const body = parse(text); // the transport has taken off what the header still names
+    const body = parse(text); // the transport has already decoded what Content-Encoding names
     const entry: Entry = {
       request: title(method, path, options.query),
       status: response.status,
@@ -112,10 +108,7 @@ export class Api {
     return { status: response.status, body: body as unknown as KubeBody };
   }
 
-  /**
-   * Resolves when the server has answered, so that what is written afterwards belongs to the
-   * stream.
-   */
+  /** Resolves when the server has responded, so that later writes are in the stream. */
   async watch(path: string, query: Query, accept?: string): Promise<RecordedWatch> {
     const abort = new AbortController();
     const all = { ...query, watch: 'true' };
@@ -137,7 +130,7 @@ export class Api {
     return watch;
   }
 
-  /** Ends the watches that the exchange left open. */
+  /** Closes the watches that the exchange left open. */
   close(): void {
     for (const watch of this.#watches) watch.close();
   }
@@ -174,7 +167,7 @@ export class Collection {
     this.path = path;
   }
 
-  /** An object of this type; `fields.metadata` is added to the name. */
+  /** An object of this type; `fields.metadata` is merged with the name. */
   object(name: string, fields: JsonObject = {}): JsonObject {
     const metadata = { name, ...(fields.metadata as JsonObject | undefined) };
     return { apiVersion: this.#type.apiVersion, kind: this.#type.kind, ...fields, metadata };
@@ -231,10 +224,7 @@ export class Collection {
   }
 }
 
-/**
- * A running watch. What `take`, `until` and `end` read goes to the transcript; what arrives unread
- * does not.
- */
+/** A running watch. Events read by `take`, `until` and `end` are recorded; others are not. */
 export class RecordedWatch {
   readonly #entry: Entry;
   readonly #abort: AbortController;
@@ -260,14 +250,14 @@ export class RecordedWatch {
   }
 
   /**
-   * Everything up to the first event of the object `name`: with a last write to it, no event before
-   * can be missed.
+   * Reads up to the first event of the object `name`: if it was written last, no earlier event can
+   * be missed.
    */
   async until(name: string): Promise<void> {
     while ((await this.take(1))[0]?.object.metadata?.name !== name);
   }
 
-  /** The rest of a stream that the server ends. */
+  /** Reads the rest of a stream that the server ends. */
   async end(): Promise<void> {
     while (!(await this.#next()).done);
     this.#entry.ended = true;
@@ -300,7 +290,7 @@ function title(method: string, path: string, query: Query | undefined): string {
   return search.length === 0 ? `${method} ${path}` : `${method} ${path}?${search.join('&')}`;
 }
 
-/** Not every answer is JSON: /healthz says `ok`. */
+/** Not every response is JSON: /healthz says `ok`. */
 function parse(text: string): Json {
   try {
     return JSON.parse(text) as Json;

@@ -1,6 +1,6 @@
 /**
- * Exchanges about server-side apply: who owns which field, what conflicts, what goes when it is
- * applied no longer.
+ * Exchanges about server-side apply: field ownership, conflicts, and the removal of fields that are
+ * no longer applied.
  */
 import type { JsonObject, RecordedAnswer } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -45,7 +45,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'what is applied no longer goes, unless somebody else owns it',
+    name: 'a field that is no longer applied is removed unless another manager owns it',
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
@@ -93,7 +93,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'a client may set the managers of an object with a write, and what it gets wrong does not count',
+    name: 'a write may set managedFields, and invalid ones are ignored',
     async run(api) {
       const things = api.of(configMaps);
       const entry = {
@@ -117,7 +117,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'what is no configuration is refused',
+    name: 'an invalid configuration is refused',
     async run(api) {
       const things = api.of(configMaps);
       const send = (body: unknown, query: Record<string, string> = { fieldManager: 'one' }) =>
@@ -308,9 +308,9 @@ export const apply: Exchange[] = [
     name: 'empty metadata that is applied is written to a custom resource each time',
     async run(api) {
       for (const things of [api.of(widgets), api.of(configMaps)]) {
-        // The server compares with what its watch cache has, where empty lists are gone. Until an
-        // object is there it compares with what is stored, and writes nothing: so each write is
-        // read from that cache before the next.
+        // The server compares with the object in its watch cache, which lacks empty lists. Until
+        // the object is in the cache, it compares with the stored one, and writes nothing. So each
+        // write is first read from the cache.
         const seen = async ({ body }: RecordedAnswer) => {
           const { name, resourceVersion } = body.metadata;
           await things.get(name, { resourceVersion });
@@ -326,7 +326,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'a dry run of an apply says what would be',
+    name: 'a dry run of an apply returns the result',
     async run(api) {
       const things = api.of(configMaps);
       await things.apply('a', 'one', { data: { k: '1' } }, { dryRun: 'All' });
@@ -338,7 +338,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'a Lease is applied like everything else',
+    name: 'a Lease can be applied',
     async run(api) {
       const things = api.of(leases);
       await things.apply('a', 'one', { spec: { holderIdentity: 'x', leaseDurationSeconds: 15 } });
@@ -347,7 +347,7 @@ export const apply: Exchange[] = [
     },
   },
   {
-    name: 'more than ten managers that update are gathered',
+    name: 'more than ten update managers are merged',
     async run(api) {
       const things = api.of(configMaps);
       await things.create(things.object('a', { data: { k: '1' } }));

@@ -29,7 +29,7 @@ const version = (spec: JsonObject): JsonObject => {
   };
 };
 
-/** The real server needs a second or two for each of these. */
+/** The real server needs a second or two for each change. */
 async function settled(
   api: Api,
   what: string,
@@ -45,7 +45,7 @@ const watched = async (quiet: Api): Promise<boolean> => {
 
 export const definitions: Exchange[] = [
   {
-    name: 'objects are read by the definition as it is, watches end with the old one, and names are held to it',
+    name: 'a changed definition applies to stored objects, ends watches, and restricts names',
     async run(api) {
       const quiet = api.unrecorded();
       const things = api.of(uppers);
@@ -103,7 +103,7 @@ export const definitions: Exchange[] = [
     },
   },
   {
-    name: 'one of a group of Kubernetes itself says who approved it',
+    name: 'a definition in a group of Kubernetes needs an approval annotation',
     async run(api) {
       const approval = 'api-approved.kubernetes.io';
       const define = (group: string, annotations: JsonObject = {}): Promise<unknown> => {

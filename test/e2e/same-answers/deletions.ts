@@ -1,6 +1,4 @@
-/**
- * Exchanges about single objects, third part: deletion, with finalizers, conditions and options.
- */
+/** Exchanges about the deletion of objects, with finalizers, preconditions and options. */
 import type { JsonObject, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, jobs, secrets, widgets } from './resources.ts';
@@ -18,7 +16,7 @@ const DELETION_PARAMETERS: Query[] = [
   { uid: '' },
   { resourceVersion: '0' },
 ];
-/** Of a deletion of many: of what it lists, and where it has no body what it holds them to. */
+/** Parameters of a deletecollection: for its list and, without a body, for the deletions. */
 const LIST_PARAMETERS: Query[] = [
   ...[
     { limit: '2' },
@@ -204,7 +202,7 @@ export const deletions: Exchange[] = [
       for (const query of DELETION_PARAMETERS) {
         await things.create(things.object('one'));
         await api.call('DELETE', `${things.path}/one`, { query });
-        // A body is all that counts.
+        // If there is a body, the parameters are ignored.
         await things.create(things.object('two'));
         await api.call('DELETE', `${things.path}/two`, { query, body: {} });
         await things.patch('one', 'merge', { metadata: { finalizers: null } });

@@ -1,11 +1,8 @@
-/**
- * One row of the table: a few requests that belong together. It runs in a namespace of its own on
- * both servers.
- */
+/** One row of the table: a few related requests, which run in a new namespace on both servers. */
 import type { Api } from './api.ts';
 
 export interface Exchange {
-  /** What the servers must agree on, as a sentence. */
+  /** The behaviour on which the servers must agree, as a sentence. */
   name: string;
   run(api: Api): Promise<void>;
 }

@@ -1,7 +1,4 @@
-/**
- * Exchanges about watches that begin with what is there (WatchList), and about parameters that
- * contradict each other.
- */
+/** Exchanges about watches with initial events (WatchList), and about contradictory parameters. */
 import type { Api, Collection, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
@@ -9,7 +6,7 @@ import { configMaps, leases, secrets, widgets } from './resources.ts';
 const ASKED: Query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' };
 const WITH_END: Query = { ...ASKED, allowWatchBookmarks: 'true' };
 
-/** Two objects, one of them changed, and the watch cache of a real server as new as that. */
+/** Two objects, one of them changed. Waits until the real server's watch cache has them. */
 async function fill(things: Collection): Promise<string> {
   await things.create(things.object('b', { metadata: { labels: { app: 'b' } } }));
   await things.create(things.object('a', { metadata: { labels: { app: 'a' } } }));
@@ -28,7 +25,9 @@ function refused(method: 'watch' | 'list', queries: readonly Query[]) {
 export const initialEvents: Exchange[] = [
   ...[configMaps, secrets, leases, widgets].map(
     (type): Exchange => ({
-      name: `a watch on ${type.plural} that asks for initial events gets them, the bookmark that ends them, and what follows`,
+      name:
+        `a watch on ${type.plural} with initial events gets them, their bookmark and ` +
+        'later events',
       async run(api) {
         const things = api.of(type);
         const resourceVersion = await fill(things);
@@ -75,7 +74,7 @@ export const initialEvents: Exchange[] = [
     },
   },
   {
-    name: 'a watch from version 0 or none ends its initial events with the bookmark, where bookmarks are allowed',
+    name: 'a watch from version 0 or none ends its initial events with a bookmark, if allowed',
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
@@ -87,7 +86,7 @@ export const initialEvents: Exchange[] = [
     },
   },
   {
-    name: 'a watch that wants no initial events starts with what happens next',
+    name: 'a watch without initial events starts with the next event',
     async run(api) {
       const things = api.of(configMaps);
       await fill(things);

@@ -1,4 +1,4 @@
-/** Exchanges about what single kinds do differently from others. */
+/** Exchanges about the special behaviour of single kinds. */
 import type { Exchange } from './exchange.ts';
 import { clusterRoles, deployments, endpointSlices, pods } from './resources.ts';
 import { defaultedContainer, deploymentSpec, podSpec } from './templates.ts';

@@ -3,7 +3,7 @@ import type { Api, Collection, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
-/** `c0` … with the labels n = their number and parity. */
+/** Creates `c0` … with the labels n (their number) and parity. */
 async function fill(things: Collection, count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const labels = { n: String(n), parity: n % 2 === 0 ? 'even' : 'odd' };

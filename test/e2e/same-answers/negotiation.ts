@@ -1,5 +1,5 @@
 /**
- * Exchanges about the form of an answer: metadata alone, in what version, of one object or of many;
+ * Exchanges about content negotiation: metadata only, in which version, of one object or a list;
  * compression.
  */
 import type { CallOptions } from './api.ts';
@@ -14,7 +14,9 @@ const MANY = 'PartialObjectMetadataList';
 export const negotiation: Exchange[] = [
   ...[configMaps, leases, widgets].map(
     (type): Exchange => ({
-      name: `metadata alone of ${type.plural} comes in the version and the form that fit, and is refused in others`,
+      name:
+        `metadata alone of ${type.plural} is returned in matching versions and forms, ` +
+        'and refused in others',
       async run(api) {
         const things = api.of(type);
         await things.create(things.object('one', { metadata: { labels: { app: 'a' } } }));
@@ -26,7 +28,7 @@ export const negotiation: Exchange[] = [
         ])
           await api.call('GET', one, { accept });
         await api.call('GET', things.path, { accept: as(MANY, 'v1beta1') });
-        // The first range that the server knows decides, also where it cannot be had.
+        // The first range that the server knows decides, even if it cannot be served.
         for (const accept of [as(ONE), `${as(ONE)},application/json`])
           await api.call('GET', things.path, { accept });
         for (const accept of [as(MANY), `${as(MANY)},application/json`])
@@ -38,7 +40,7 @@ export const negotiation: Exchange[] = [
     }),
   ),
   {
-    name: 'metadata alone answers writes too, and is refused when they are done',
+    name: 'a write can return metadata only, and is done even if that form is refused',
     async run(api) {
       for (const type of [configMaps, widgets])
         for (const accept of [as(ONE), as(MANY), `${as(ONE)},application/json`]) {
@@ -78,7 +80,7 @@ export const negotiation: Exchange[] = [
     },
   },
   {
-    name: 'a watch that asks for metadata in the form of a list begins, and ends with its first event',
+    name: 'a watch with metadata as a list starts, and ends at its first event',
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
@@ -90,7 +92,7 @@ export const negotiation: Exchange[] = [
     },
   },
   {
-    name: 'answers above 128 KiB are compressed for those who say gzip, and no others',
+    name: 'responses above 128 KiB are compressed if the client accepts gzip',
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);

@@ -1,6 +1,6 @@
 /**
- * Makes the transcripts of two servers comparable: what must differ becomes a word that is the same
- * on both, and nothing else is touched. Every rule says why the two cannot agree.
+ * Makes the transcripts of two servers comparable: values that cannot agree are replaced by a word
+ * that is the same on both. Every rule has its reason.
  */
 import type { Entry, Json, JsonObject } from './api.ts';
 
@@ -18,8 +18,8 @@ export function normaliseTranscript(transcript: readonly Entry[]): Json[] {
   }
 
   /**
-   * Messages that quote versions: of the object by their order, the server's own counter not at
-   * all.
+   * Replaces resourceVersions in messages: those of objects by their order, the server's counter by
+   * a word.
    */
   function text(of: string): string {
     return of
@@ -56,15 +56,15 @@ export function normaliseTranscript(transcript: readonly Entry[]): Json[] {
     if (typeof shown.resourceVersion === 'string') {
       shown.resourceVersion = versions.replace(shown.resourceVersion, ofObject);
     }
-    // Two clocks, and one of them was read later.
+    // The two servers read their clocks at different times.
     if (isTime(shown.creationTimestamp)) shown.creationTimestamp = '<time>';
     if (isTime(shown.deletionTimestamp)) shown.deletionTimestamp = '<time>';
-    // A continue token is opaque: that there is one is all that can be compared.
+    // A continue token is opaque: only its presence can be compared.
     if (typeof shown.continue === 'string' && shown.continue !== '') shown.continue = '<continue>';
     return shown;
   }
 
-  /** The real server tells conflicts with several managers in the random order of a Go map. */
+  /** The real server reports conflicts with several managers in the random order of a Go map. */
   function details(of: JsonObject): JsonObject {
     const { causes } = of;
     if (!Array.isArray(causes)) return of;
@@ -80,8 +80,7 @@ export function normaliseTranscript(transcript: readonly Entry[]): Json[] {
   }
 
   /**
-   * When they wrote, and so their order: one of the two servers may have crossed a second in
-   * between.
+   * Their times, and so their order, may differ: one server may have passed a second in between.
    */
   function managers(of: Json[]): Json {
     const timeless = of.map((entry) =>
@@ -115,9 +114,7 @@ export function normaliseTranscript(transcript: readonly Entry[]): Json[] {
   });
 }
 
-/**
- * uids are random, and so is the end of a name made by generateName: the n-th one seen is called n.
- */
+/** uids and the suffixes of generateName are random: the n-th one seen is named n. */
 class Names {
   readonly #names = new Map<string, string>();
 
@@ -142,10 +139,9 @@ class Names {
 }
 
 /**
- * One counter serves the whole cluster, and its numbers depend on everything else that was written.
- * What must agree is the order: the n-th object version of an exchange is `v<n>`. A list or a
- * bookmark may be newer than the newest object it speaks of, because others write too: `at v<n>`
- * says which object versions it covers.
+ * One counter serves the whole cluster, and depends on all other writes. Only the order can agree:
+ * the n-th object version of an exchange is `v<n>`. A list or bookmark may be newer than its newest
+ * object, because of other writes: `at v<n>` says which object versions it covers.
  */
 class Versions {
   readonly #sorted: bigint[];
@@ -176,8 +172,8 @@ class Versions {
 }
 
 /**
- * The metadata of a list, a Status or a bookmark speaks of the collection, any other of the object
- * itself.
+ * The metadata of a list, a Status or a bookmark has the version of the collection; any other has
+ * that of the object.
  */
 function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
   return (
@@ -189,7 +185,8 @@ function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
 }
 
 /**
- * Versions and continue tokens in the label of a request; the answers to them are compared in full.
+ * Replaces versions and continue tokens in the title of a request; the responses are compared in
+ * full.
  */
 function request(title: string): string {
   return title.replace(/\b(continue|resourceVersion)=(?!0\b)[^&]*/g, '$1=…');

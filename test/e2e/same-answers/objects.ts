@@ -1,7 +1,4 @@
-/**
- * Exchanges about single objects, first part: the life of one, and what a server takes as an
- * object.
- */
+/** Exchanges about single objects: their life cycle, and which bodies a server accepts. */
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 

@@ -1,11 +1,11 @@
-/** Exchanges about strategic merge patches, and what is wrong with patches of all kinds. */
+/** Exchanges about strategic merge patches, and errors of all kinds of patches. */
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, podTemplates, widgets } from './resources.ts';
 import { defaultedContainer, deploymentSpec, template } from './templates.ts';
 
 const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
 
-/** Patches of a PodTemplate with containers a and b and some more, each of which begins anew. */
+/** Patches of a PodTemplate with the containers a and b, each applied to a new object. */
 const ON_CONTAINERS: [what: string, patch: object][] = [
   ['merges by name', { containers: [{ name: 'b', image: 'image:2' }] }],
   ['adds ahead', { containers: [defaultedContainer('c')] }],
@@ -153,7 +153,9 @@ export const patches: Exchange[] = [
     },
   },
   {
-    name: 'a merge patch takes nulls out of what it adds, and not out of a list in place of an object',
+    name:
+      'a merge patch takes nulls out of what it adds, and not out of a list in place of ' +
+      'an object',
     async run(api) {
       const things = api.of(widgets);
       await things.create(
@@ -287,7 +289,7 @@ export const patches: Exchange[] = [
       await builtIn.patch('one', 'json', [{ op: 'remove', path: '/kind' }]);
       const custom = api.of(widgets);
       await custom.create(custom.object('one', { data: { a: '1' } }));
-      // where the kind is missing too, the answer has the object, with its members in another order
+      // If the kind is missing too, the response has the object with reordered members.
       for (const things of [builtIn, custom]) {
         for (const apiVersion of [null, '']) await things.patch('one', 'merge', { apiVersion });
         await things.patch('one', 'json', [{ op: 'remove', path: '/apiVersion' }]);

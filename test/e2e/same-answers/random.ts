@@ -1,7 +1,7 @@
 /**
- * Exchanges that nobody thought of: random writes and reads on a few names, stale versions and
- * finalizers included, with watches open all the while. The choices come from the seed and from
- * earlier answers, so as long as two servers have agreed, they are asked the same.
+ * Random exchanges: writes and reads of a few names, with stale versions and finalizers, while
+ * watches are open. The choices come from the seed and from earlier responses, so the requests are
+ * the same as long as the two servers agree.
  */
 import { Random } from '../../helpers/random.ts';
 import type { Api, Collection, JsonObject, KubeBody, RecordedAnswer } from './api.ts';
@@ -25,7 +25,7 @@ class RandomWalk {
   readonly #things: Collection;
   readonly #type: ResourceType;
   readonly #random: Random;
-  /** Every version of an object that an answer has shown, by name. */
+  /** Every state of an object that a response has contained, by name. */
   readonly #seen = new Map<string, KubeBody[]>();
 
   constructor(api: Api, type: ResourceType, seed: number) {
@@ -73,7 +73,7 @@ class RandomWalk {
     return this.#things.object(name, { metadata: this.#metadata(), ...this.#fields() });
   }
 
-  /** On a version seen before, mostly the last one, or on none. */
+  /** An object with an earlier version, mostly the last one, or without a version. */
   #update(name: string): unknown {
     const seen = this.#seen.get(name) ?? [];
     if (seen.length === 0 || this.#random.chance(0.2)) return this.#object(name);
@@ -126,7 +126,7 @@ class RandomWalk {
     ]);
   }
 
-  /** By one of a few managers, of a part of the fields or of none, by force or not. */
+  /** Applies some or none of the fields as one of a few managers, with or without force. */
   #apply(name: string): Promise<RecordedAnswer> {
     const { finalizers: _, ...metadata } = this.#metadata();
     const force: Record<string, string> = this.#random.chance(0.4) ? { force: 'true' } : {};

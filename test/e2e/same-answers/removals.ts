@@ -1,4 +1,4 @@
-/** Exchanges about a custom resource whose definition is deleted, and comes back. */
+/** Exchanges about a custom resource whose definition is deleted and created again. */
 import { eventually } from '../../helpers/control-plane/conditions.ts';
 import type { Api } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -13,7 +13,7 @@ const gadgets: ResourceType = {
 const NAME = 'gadgets.e2e.capstan.dev';
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** The real server needs some seconds for each of these. */
+/** The real server needs some seconds for each. */
 async function define(api: Api): Promise<void> {
   const { spec } = widgetDefinition;
   const names = { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' };
@@ -44,7 +44,9 @@ async function undefine(api: Api): Promise<void> {
 
 export const removals: Exchange[] = [
   {
-    name: 'a deleted definition takes its objects along, ends their watches and leaves 404 until it is back',
+    name:
+      'deleting a definition deletes its objects, ends watches, and answers 404 until it ' +
+      'is back',
     async run(api) {
       await define(api);
       const things = api.of(gadgets);

@@ -1,6 +1,4 @@
-/**
- * The resources that the exchanges use, and what a real server must be given before it serves them.
- */
+/** The resources of the exchanges, and the definitions that a real server needs for them. */
 
 export interface ResourceType {
   /** `/api/v1` or `/apis/<group>/<version>` */
@@ -28,7 +26,7 @@ export const leases: ResourceType = {
   kind: 'Lease',
   plural: 'leases',
 };
-/** Pods in all but name: what is in them is typed and merged alike, and no admission changes it. */
+/** Typed and merged like Pods, but without admission. */
 export const podTemplates: ResourceType = {
   prefix: '/api/v1',
   apiVersion: 'v1',
@@ -89,7 +87,7 @@ export const events: ResourceType = {
   kind: 'Event',
   plural: 'events',
 };
-/** A custom resource with a status subresource and a schema that keeps every field. */
+/** A custom resource with a status subresource and a schema that preserves unknown fields. */
 export const widgets: ResourceType = {
   prefix: '/apis/e2e.capstan.dev/v1',
   apiVersion: 'e2e.capstan.dev/v1',
@@ -97,10 +95,7 @@ export const widgets: ResourceType = {
   plural: 'widgets',
 };
 
-/**
- * What `kubectl apply` would be given to make `widgets` exist; the embedded server serves any
- * resource unasked.
- */
+/** The definition of `widgets`. The embedded server would serve the resource without it. */
 export const widgetDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -123,7 +118,7 @@ export const widgetDefinition = {
   },
 };
 
-/** A custom resource with a schema that has something of everything, and a scale. */
+/** A custom resource with a schema that uses many features, and a scale. */
 export const sites: ResourceType = {
   prefix: '/apis/e2e.capstan.dev/v1',
   apiVersion: 'e2e.capstan.dev/v1',

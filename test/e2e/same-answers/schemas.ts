@@ -1,15 +1,12 @@
-/**
- * Exchanges about schemas: what a custom object is made into, what is wrong with it, and what is
- * said of fields that nobody knows.
- */
+/** Exchanges about schemas: defaults, pruning, validation, and unknown fields. */
 import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, sites } from './resources.ts';
 import { defaultedContainer, template } from './templates.ts';
 
 /**
- * Specs of a site; each breaks one rule, so that the order in which the real server tells several
- * does not matter.
+ * Specs of a site. Each breaks one rule only, since the real server reports several in random
+ * order.
  */
 const WRONG: [what: string, spec: unknown][] = [
   ['lacks what is required', {}],
@@ -236,7 +233,9 @@ export const schemas: Exchange[] = [
     },
   },
   {
-    name: 'null that is applied is held to the schema, and so is a map whose last member is applied no longer',
+    name:
+      'null that is applied is held to the schema, and so is a map whose last member is ' +
+      'applied no longer',
     async run(api) {
       const things = api.of(sites);
       for (const [at, spec] of APPLIED_NULLS.entries())

@@ -1,4 +1,4 @@
-/** What a server must be given before it takes the exchanges' requests. */
+/** Prepares servers for the exchanges. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -23,7 +23,7 @@ export async function prepareRealServer(
   return transport;
 }
 
-/** Gives a server the definitions of `widgets` and `sites`, and the namespaces. */
+/** Creates the definitions of `widgets` and `sites`, and the namespaces. */
 export async function prepare(transport: Transport, namespaces: readonly string[]): Promise<void> {
   const api = new Api(transport, 'default');
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -39,8 +39,7 @@ export async function prepare(transport: Transport, namespaces: readonly string[
 }
 
 /**
- * Resolves when a server that was just started has filled its watch caches; before that it answers
- * watches with 429.
+ * Resolves when a new server has filled its watch caches; before that it answers watches with 429.
  */
 export async function watchCachesFilled(
   transport: Transport,
@@ -67,7 +66,7 @@ async function expectStatus(status: number, answer: ReturnType<Api['call']>): Pr
     throw new Error(`expected ${status}, got ${got.status}: ${JSON.stringify(got.body)}`);
 }
 
-/** The kubeconfig as a user's program reads it. */
+/** Reads the kubeconfig as a user's program does. */
 export async function readKubeConfig(plane: ControlPlane): Promise<KubeConfig> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();

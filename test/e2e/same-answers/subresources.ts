@@ -1,4 +1,4 @@
-/** Exchanges about scales, bindings and evictions, and about what discovery says. */
+/** Exchanges about scale, binding, eviction, and discovery. */
 import type { Exchange } from './exchange.ts';
 import { coreEvents, deployments, events, pods, sites, widgets } from './resources.ts';
 import { defaultedContainer, deploymentSpec, podSpec } from './templates.ts';

@@ -1,7 +1,4 @@
-/**
- * Objects with everything in them that the real server would fill in: the embedded one knows no
- * defaults of built-in kinds.
- */
+/** Specs with all defaults set, so that the exchanges do not depend on defaulting. */
 import type { JsonObject } from './api.ts';
 
 export const defaultedContainer = (name: string, fields: JsonObject = {}): JsonObject => ({

@@ -1,7 +1,4 @@
-/**
- * Exchanges about single objects, second part: updates, patches, status, and the versions they
- * make.
- */
+/** Exchanges about single objects: updates, patches, status, and their versions. */
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 

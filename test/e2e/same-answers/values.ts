@@ -1,6 +1,6 @@
 /**
- * Exchanges about single values as a Go program reads them: null, times, and the fields by which
- * built-in kinds are selected.
+ * Exchanges about single values as Go decodes them: null, times, and the field selectors of
+ * built-in kinds.
  */
 import type { Json, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -57,7 +57,7 @@ const event = (time: string): JsonObject => ({
 
 export const values: Exchange[] = [
   {
-    name: 'null is a field that is not there, and nothing in a list or a map',
+    name: 'null is an absent field, and dropped from lists and maps',
     async run(api) {
       const maps = api.of(configMaps);
       await maps.create(maps.object('a', { data: { x: null, y: '1' }, immutable: null }));
@@ -85,7 +85,9 @@ export const values: Exchange[] = [
     },
   },
   {
-    name: 'a quantity is written in the largest unit in which it is whole, and what is none is refused',
+    name:
+      'a quantity is written in the largest unit in which it is whole, and what is none ' +
+      'is refused',
     async run(api) {
       const things = api.of(capacities);
       for (const [i, capacity] of QUANTITIES.entries())
@@ -109,7 +111,9 @@ export const values: Exchange[] = [
     },
   },
   {
-    name: 'a time is written in UTC, by whole seconds or by six digits of one, and what is none is refused',
+    name:
+      'a time is written in UTC, by whole seconds or by six digits of one, and what is ' +
+      'none is refused',
     async run(api) {
       const held = api.of(leases);
       for (const [i, renewTime] of TIMES.entries()) {
@@ -158,7 +162,7 @@ export const values: Exchange[] = [
     },
   },
   {
-    name: 'names that JavaScript knows are names like others',
+    name: 'names of JavaScript such as __proto__ are ordinary names',
     async run(api) {
       const names =
         '"__proto__":{"a":1},"constructor":{"b":{}},"toString":"x","hasOwnProperty":[1]';

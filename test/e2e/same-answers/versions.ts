@@ -1,7 +1,4 @@
-/**
- * Exchanges about a custom resource with several versions: one object under all of them, in the
- * form of each.
- */
+/** Exchanges about a custom resource with several versions. */
 import { eventually } from '../../helpers/control-plane/conditions.ts';
 import type { Api, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,7 +8,7 @@ const GROUP = 'e2e.capstan.dev';
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const text = { type: 'string' };
 
-/** The fields that a version knows beside `both`. */
+/** The fields of each version, beside `both`. */
 const FIELDS: Record<string, JsonObject> = {
   v1: { one: { ...text, default: 'first' } },
   v2: { two: text, deflt: { ...text, default: 'second' }, both: { ...text, maxLength: 3 } },
@@ -23,7 +20,7 @@ function version(name: string, more: JsonObject = {}): JsonObject {
   return { name, served: true, storage: name === 'v1', schema, ...more };
 }
 
-/** A resource of the exchange's own, as its definition changes. */
+/** A resource of one exchange whose definition changes. */
 class Versioned {
   readonly crd: string;
   readonly #names: Record<string, string>;
@@ -93,7 +90,7 @@ class Versioned {
 
 export const versions: Exchange[] = [
   {
-    name: 'an object is one under all versions, each of which shows what it knows of it',
+    name: 'an object is served in all versions, each with the fields of its schema',
     async run(api) {
       const resource = new Versioned(api, 'Layer');
       await resource.create([version('v1'), version('v2')]);
@@ -126,7 +123,9 @@ export const versions: Exchange[] = [
     },
   },
   {
-    name: 'managers keep the version that they wrote in, and who applies in another one is the same',
+    name:
+      'managedFields keep the version of the write, and an apply in another version ' +
+      'keeps its entry',
     async run(api) {
       const resource = new Versioned(api, 'Manner');
       await resource.create([version('v1'), version('v2')]);
@@ -147,7 +146,9 @@ export const versions: Exchange[] = [
     },
   },
   {
-    name: 'a version that is served no longer is gone with its watches, and objects lie in the version they were written in',
+    name:
+      'objects stay stored in the version of the write, and removing a version ends its ' +
+      'watches',
     async run(api) {
       const resource = new Versioned(api, 'Story');
       await resource.create([version('v1'), version('v2')]);

@@ -3,7 +3,7 @@ import type { Api, Collection, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
-/** A write whose event ends what a watch is read for: nothing before it can be missed. */
+/** A last write whose event ends the reading of a watch: no earlier event can be missed. */
 async function last(things: Collection, labels: Record<string, string> = {}): Promise<void> {
   await things.create(things.object('the-last', { metadata: { labels } }));
 }
@@ -33,15 +33,15 @@ export const watches: Exchange[] = [
     }),
   ),
   {
-    name: 'a watch from version 0 or none starts with what is there',
+    name: 'a watch from version 0 or none starts with the existing objects',
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
         await things.create(things.object('b'));
         await things.create(things.object('a', { metadata: { labels: { n: '1' } } }));
         await things.patch('b', 'merge', { metadata: { labels: { n: '2' } } });
-        // The list waits until the server's cache is as new as the writes: version 0 may be served
-        // from an older one.
+        // The list waits until the server's cache has the writes; a watch from version 0 may be
+        // served from an older cache.
         const seen = await things.watch({ resourceVersion: await listedVersion(things) });
         await last(things);
         await seen.until('the-last');
@@ -158,7 +158,7 @@ export const watches: Exchange[] = [
     },
   },
   {
-    name: 'a watch tells nothing of writes that change nothing',
+    name: 'a write without a change sends no event',
     async run(api) {
       const things = api.of(configMaps);
       const { body } = await things.create(things.object('one', { data: { a: '1' } }));
@@ -257,7 +257,7 @@ export const watches: Exchange[] = [
   },
 ];
 
-/** What is asked before the history is dropped, and what afterwards. */
+/** Requests before and after the history is dropped. */
 export interface ExpiredExchange {
   name: string;
   before(api: Api): Promise<(api: Api) => Promise<void>>;

@@ -1,6 +1,6 @@
 /**
- * Exchanges about zero values: those that Go leaves out, so that a write of them is no change, and
- * those that it writes where nobody has set them.
+ * Exchanges about zero values: those that Go omits, so that writing them is no change, and those
+ * that Go always writes.
  */
 import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -37,7 +37,7 @@ const selector = { matchLabels: { app: 'a' } };
 const sets = { selector, template: template([defaultedContainer('a')]) };
 const labels = { app: 'a' };
 
-/** Kinds with members that nobody has set. */
+/** Kinds with members that are not set. */
 const BARE: [ResourceType, JsonObject][] = [
   [
     type('/apis/apps/v1', 'StatefulSet', 'statefulsets'),
@@ -131,7 +131,7 @@ export const zeros: Exchange[] = [
     },
   },
   {
-    name: 'zero values that Go leaves out are no change, and nobody owns them',
+    name: 'zero values that Go omits are no change, and have no owner',
     async run(api) {
       const apps = api.of(deployments);
       const { body } = await apps.create(apps.object('a', { spec: deploymentSpec() }));
@@ -196,7 +196,7 @@ export const zeros: Exchange[] = [
     },
   },
   {
-    name: 'what Go always writes is there where nobody has set it, and nobody owns it',
+    name: 'members that Go always writes are present without an owner',
     async run(api) {
       for (const [kind, fields] of BARE) {
         const of = api.of(kind);
@@ -254,7 +254,7 @@ export const zeros: Exchange[] = [
     },
   },
   {
-    name: 'lists that must be there are null where they are empty, and owned by who sent them',
+    name: 'empty lists that are always written are null, and owned by their sender',
     async run(api) {
       const ranges = api.of(limits);
       await ranges.create(ranges.object('a', { spec: { limits: [] } }));
