@@ -94,14 +94,10 @@ export const NAME_START: u32 = 6;
 export const NAME_END: u32 = 7;
 export const FAILURE: u32 = 8;
 export const FAILURE_AT: u32 = 9;
-export const OBJECT_START: u32 = 10;
-export const OBJECT_END: u32 = 11;
-export const VERSION_START: u32 = 12; // of metadata.resourceVersion
-export const VERSION_END: u32 = 13;
-export const STAGED_OBJECT: u32 = 14; // by number
-export const STAGED_SHAPES: u32 = 15;
-export const META_NAMESPACE: u32 = 18; // start, then end
-export const META_NAME: u32 = 20; // start, then end
+export const VERSION_START: u32 = 10; // of metadata.resourceVersion
+export const VERSION_END: u32 = 11;
+export const STAGED_OBJECT: u32 = 12; // by number
+export const STAGED_SHAPES: u32 = 13;
 
 // EVENT_TYPE.
 export const TYPE_OTHER: u32 = 0; // a bookmark and an error, too: the host decodes those whole

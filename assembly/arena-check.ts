@@ -7,10 +7,20 @@ import {
   SMALLEST_BLOCK, Arena, Block, Hole, Segment, headOf, headsOf, listOf, listsOf,
 } from "./holes";
 
-let blocks: u32 = 0;
-let holes: u32 = 0;
-let live: u32 = 0;
-let cursorSeen: bool = false;
+/**
+ * What the walk over the segments has counted.
+ *
+ *   |blocks u32|holes u32|live u32|cursorSeen u32|
+ */
+@unmanaged
+class Counts {
+  blocks: u32; // live blocks
+  holes: u32; // free blocks
+  live: u32; // bytes of live blocks
+  cursorSeen: u32; // 1: a block begins at the cursor
+}
+
+const counts: Counts = changetype<Counts>(memory.data(16, 16));
 
 /** Walks a segment; what is wrong in it, or 0. */
 function checkSegment(arena: Arena, segment: usize): i32 {
@@ -22,25 +32,25 @@ function checkSegment(arena: Arena, segment: usize): i32 {
   while (block < end) {
     const head = headOf(block);
     const size = head & ~FLAGS;
-    if (block == cursor) cursorSeen = true;
+    if (block == cursor) counts.cursorSeen = 1;
     if (size < SMALLEST_BLOCK || block + size > end) return 1;
     if (((head & FIRST) != 0) != (block == segment + SEGMENT_HEAD)) return 2;
     if (((head & PREVIOUS_FREE) != 0) != ((before & FREE) != 0)) return 3;
     if (before & FREE && load<u32>(block - 4) != beforeSize) return 4;
     if (head & FREE) {
       if (before & FREE) return 5;
-      holes++;
+      counts.holes++;
     } else {
       if (arenaAt(arena, changetype<Block>(block).owner) != block + BLOCK_HEAD) return 6;
-      blocks++;
-      live += size;
+      counts.blocks++;
+      counts.live += size;
     }
     before = head;
     beforeSize = size;
     block += size;
   }
   if (block != end) return 7;
-  if (block == cursor) cursorSeen = true;
+  if (block == cursor) counts.cursorSeen = 1;
   const head = headOf(end);
   if ((head & ~PREVIOUS_FREE) != 0 || <usize>changetype<Block>(end).owner != segment) return 8;
   if (((head & PREVIOUS_FREE) != 0) != ((before & FREE) != 0)) return 9;
@@ -64,21 +74,21 @@ function checkLists(arena: Arena): i32 {
         const head = headOf(block);
         if ((head & FREE) == 0 || listOf(head & ~FLAGS) != list) return 22;
         if (changetype<Hole>(block).previous != previous) return 23;
-        if (++listed > holes) return 24;
+        if (++listed > counts.holes) return 24;
         previous = block;
         block = changetype<Hole>(block).next;
       }
     }
   }
-  return listed == holes ? 0 : 25;
+  return listed == counts.holes ? 0 : 25;
 }
 
 /** 0, or the number of what is wrong first. */
 export function arenaCheck(arena: Arena): i32 {
-  blocks = 0;
-  holes = 0;
-  live = 0;
-  cursorSeen = arena.cursor == 0;
+  counts.blocks = 0;
+  counts.holes = 0;
+  counts.live = 0;
+  counts.cursorSeen = <u32>(arena.cursor == 0);
   let segments: u32 = 0;
   let total: u32 = 0;
   let previous: usize = 0;
@@ -91,11 +101,11 @@ export function arenaCheck(arena: Arena): i32 {
     previous = segment;
   }
   if (segments != arena.segmentCount || total != arena.total) return 31;
-  if (live != arena.live) return 32;
-  if (!cursorSeen) return 33;
+  if (counts.live != arena.live) return 32;
+  if (counts.cursorSeen == 0) return 33;
   let owners: u32 = 0;
   const entries = arena.chunks << OWNERS_SHIFT;
   for (let owner: u32 = 0; owner < entries; owner++) if (arenaAt(arena, owner) != 0) owners++;
-  if (owners != blocks) return 34;
+  if (owners != counts.blocks) return 34;
   return checkLists(arena);
 }

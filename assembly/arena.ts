@@ -226,10 +226,8 @@ function keepEmpty(arena: Arena, segment: usize): bool {
 
 // ---- sliding
 
-let slideLeft: i64 = 0; // bytes that the running slide may still move
-
 /** The end of the segment when less than `size` bytes are free from `block` on, else 0. */
-function endIfFull(block: usize, size: u32): usize {
+function endIfFull(arena: Arena, block: usize, size: u32): usize {
   let free: u32 = 0;
   while (true) {
     const head = headOf(block);
@@ -240,7 +238,7 @@ function endIfFull(block: usize, size: u32): usize {
       if (free >= size) return 0;
     }
     block += bytes;
-    slideLeft -= STEP_COST;
+    arena.slideLeft -= STEP_COST;
   }
 }
 
@@ -249,7 +247,7 @@ function endIfFull(block: usize, size: u32): usize {
  * were moved or all segments seen.
  */
 function slide(arena: Arena, size: u32, budget: i64): usize {
-  slideLeft = budget;
+  arena.slideLeft = budget;
   let ends = arena.segmentCount + 1;
   let block = arena.cursor;
   if (block == 0) block = arena.segments + SEGMENT_HEAD;
@@ -258,9 +256,9 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
   let found: usize = 0;
   // Only where a segment may have too few free bytes for the request is it worth to count them
   // first.
-  let full: usize = size > LARGEST_SEGMENT >> 8 ? endIfFull(block, size) : 0;
+  let full: usize = size > LARGEST_SEGMENT >> 8 ? endIfFull(arena, block, size) : 0;
   if (full != 0) block = full;
-  while (slideLeft > 0) {
+  while (arena.slideLeft > 0) {
     let head = headOf(block);
     let blockBytes = head & ~FLAGS;
     if (blockBytes == 0) {
@@ -268,14 +266,14 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
       let segment = changetype<Segment>(<usize>changetype<Block>(block).owner).next;
       if (segment == 0) segment = arena.segments;
       block = segment + SEGMENT_HEAD;
-      slideLeft -= STEP_COST;
-      full = size > changetype<Segment>(segment).bytes >> 8 ? endIfFull(block, size) : 0;
+      arena.slideLeft -= STEP_COST;
+      full = size > changetype<Segment>(segment).bytes >> 8 ? endIfFull(arena, block, size) : 0;
       if (full != 0) block = full;
       continue;
     }
     if ((head & FREE) == 0) {
       block += blockBytes;
-      slideLeft -= STEP_COST;
+      arena.slideLeft -= STEP_COST;
       continue;
     }
     if (blockBytes < size && sizeOf(block + blockBytes) != 0) {
@@ -292,14 +290,14 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
         first = 0;
         block += live;
         moved += live;
-        slideLeft -= live + STEP_COST;
+        arena.slideLeft -= live + STEP_COST;
         const next = headOf(block + bytes);
         if (next & FREE) {
           const nextBytes = next & ~FLAGS;
           unlink(arena, block + bytes, nextBytes);
           bytes += nextBytes;
         }
-      } while (bytes < size && slideLeft > 0);
+      } while (bytes < size && arena.slideLeft > 0);
       setFree(arena, block, bytes, first);
       blockBytes = bytes;
     }
@@ -307,7 +305,7 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
       found = block;
       break;
     }
-    if (slideLeft > 0) block += blockBytes; // the end, or a block that is too long
+    if (arena.slideLeft > 0) block += blockBytes; // the end, or a block that is too long
   }
   arena.cursor = block;
   arena.moved += <f64>moved;

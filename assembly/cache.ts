@@ -22,15 +22,14 @@ export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
 export { indexByPath, objectIndex } from "./path-index";
 export { jsonDepth } from "./json";
-export { scanExpect, scanExpected, scanHint, scanKeepManaged, scannedSlot } from "./scan";
+export { scanExpect, scanExpected, scanHint, scanKeepManaged, scanReport, scannedSlot } from "./scan";
 export { objectMeet, objectMet } from "./changes";
 export { membersSpans, objectMembers } from "./members";
 export { trimScanned } from "./trim";
 export { shapeAt } from "./shapes";
 export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
-export { eventStage, scanReport } from "./report";
 export {
   objectsNew, objectsFree, objectAt, objectRetain, objectRelease, objectOf, objectReady, objectPut, objectTake, objectReplace,
   objectsLive, objectsTotal, objectSize, objectMark, objectsMarked, objectSlot,
 } from "./objects";
-export { objectStage, objectStageLike } from "./stage";
+export { eventStage, objectStage, objectStageLike } from "./stage";

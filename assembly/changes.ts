@@ -18,7 +18,6 @@ import {
   STATUS, indexIn, shapeCount,
 } from "./shapes";
 
-@inline
 function spansDiffer(aJson: usize, a: Span | null, bJson: usize, b: Span | null): bool {
   if (a === null || b === null) return a != b;
   const length = a.end - a.start;

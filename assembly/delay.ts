@@ -6,8 +6,8 @@ import {
   WAIT_MODE,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { internRead, release } from "./keys";
-import { readKey, readPair } from "./text";
+import { intern, release } from "./keys";
+import { ReadKey, readKey, readPair } from "./text";
 import { entryOf, moveEntry, sortEntries } from "./entry";
 import { endWait } from "./states";
 import {
@@ -39,19 +39,18 @@ function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
   return meta & STATE_MASK ? NOTHING : slot;
 }
 
-@inline
-function addRead(queue: Table, at: f64, how: u32): i32 {
+function addRead(queue: Table, key: ReadKey, at: f64, how: u32): i32 {
   if (!entryReady(queue)) return NO_MEMORY;
-  const slot = internRead(queue);
+  const slot = intern(queue, key);
   return slot < 0 ? slot : wait(queue, slot, at, how);
 }
 
 export function delayAdd(queue: Table, key: externref, at: f64, how: u32): i32 {
-  return readKey(queue, key) ? addRead(queue, at, how) : NO_MEMORY;
+  return addRead(queue, readKey(queue, key), at, how);
 }
 
 export function delayAddPair(queue: Table, first: externref, second: externref, at: f64, how: u32): i32 {
-  return readPair(queue, first, second) ? addRead(queue, at, how) : NO_MEMORY;
+  return addRead(queue, readPair(queue, first, second), at, how);
 }
 
 /** For a slot that the host found by itself. */

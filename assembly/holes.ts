@@ -24,11 +24,13 @@ export class Arena {
   chunks: u32;
   levels: u32; // bit l: a list of level l has a block
   moved: f64; // bytes that slides have moved
+  slideLeft: i64; // bytes that the running slide may still move
   last: usize; // last segment
   lists: u32; // here begin u32[LEVELS], bit l: list l of the level has a block
 }
 
-const HEADS: usize = 148; // here begin u32[LEVELS * 32], first block of the list
+// here begin u32[LEVELS * 32], first block of the list
+const HEADS: usize = offsetof<Arena>("lists") + 4 * 24;
 
 /** Of each level, which of its lists have a block. */
 @inline

@@ -16,7 +16,7 @@
 
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
-import { internRead, keysFree, keysNew, release } from "./keys";
+import { intern, keysFree, keysNew, release } from "./keys";
 import { STATE_MARKED, Table, ValueSet, keyOf, recordOf } from "./record";
 import { readKey } from "./text";
 
@@ -379,8 +379,7 @@ export function indexPut(index: Index, slot: u32, text: externref): i32 {
   // Asked first: a value that was interned for nothing would have to be given back.
   if (hasObject(index, slot) && changetype<Listed>(objectOf(index, slot)).count > 1) return NOTHING;
   const values = indexValues(index);
-  if (!readKey(values, text)) return NO_MEMORY;
-  const value = internRead(values);
+  const value = intern(values, readKey(values, text));
   return value < 0 ? value : indexPutSlot(index, slot, value);
 }
 

@@ -1,30 +1,19 @@
 // The grammar of JSON (RFC 8259) over bytes, checked to the last one: what JSON.parse would refuse
 // is refused here.
 //
-// A skip takes the address of what it skips and answers the address behind it, or 0; then `failure`
-// says why and `failureAt` where. Nothing here knows where the bytes end: the caller has put a zero
+// A skip takes the address of what it skips and answers the address behind it, or 0; then the report
+// has why and where. Nothing here knows where the bytes end: the caller has put a zero
 // byte behind them, which no rule accepts. So a document that ends too early fails at that
 // byte or, in a literal or a character, within the SHORT bytes before it.
 
 import { BAD_GRAMMAR, BAD_UTF8, TOO_DEEP } from "./abi";
+import { report } from "./report";
 
 export const SHORT: usize = 4;
 const DEEPEST: u32 = 10000; // apimachinery: util/json
 
-export let failure: u32 = 0;
-export let failureAt: usize = 0;
-/** A backslash has been met in a string since this was last reset. */
-export let escaped: bool = false;
-
-/** A character beyond ASCII has been met in a string since this was last reset. */
-export let beyondAscii: bool = false;
-/**
- * Bytes that are not UTF-8 are passed over: for text that the host decodes, who replaces them as
- * every decoder does.
- */
-export let lenient: bool = false;
-
-export let deepest: u32 = DEEPEST;
+let lenient: bool = false;
+let deepest: u32 = DEEPEST;
 // u8 by depth: whether the container around is an object
 const stack: usize = memory.data(10240, 16);
 
@@ -46,25 +35,24 @@ export function jsonDepth(levels: u32): void {
   deepest = min(levels, DEEPEST);
 }
 
+/** Whether a value in so many containers may not be a container itself. */
+@inline
+export function isTooDeep(around: u32): bool {
+  return around >= deepest;
+}
+
+/**
+ * Passes over bytes that are not UTF-8: for text that the host decodes, whose decoder replaces
+ * them.
+ */
 export function setLenient(on: bool): void {
   lenient = on;
 }
 
-export function noteBeyondAscii(): void {
-  beyondAscii = true;
-}
-
-export function resetBeyondAscii(): void {
-  beyondAscii = false;
-}
-
-export function resetEscaped(): void {
-  escaped = false;
-}
-
+/** Notes why and where a skip ends; answers 0. */
 export function fail(why: u32, at: usize): usize {
-  failure = why;
-  failureAt = at;
+  report.failure = why;
+  report.failureAt = at;
   return 0;
 }
 
@@ -107,7 +95,7 @@ function isHex(c: u32): bool {
 function skipUnusual(p: usize): usize {
   const c = <u32>load<u8>(p);
   if (c >= 0x80) {
-    beyondAscii = true;
+    report.beyondAscii = true;
     do {
       const next = skipCharacter(p);
       if (next == 0 && !lenient) return 0;
@@ -116,7 +104,7 @@ function skipUnusual(p: usize): usize {
     return p;
   }
   if (c != BACKSLASH) return fail(BAD_GRAMMAR, p);
-  escaped = true;
+  report.escaped = true;
   const e = <u32>load<u8>(p, 1);
   if (e == 0x75) {
     for (let i: usize = 2; i < 6; i++) if (!isHex(<u32>load<u8>(p + i))) return fail(BAD_GRAMMAR, p + i);
@@ -211,7 +199,7 @@ export function skipValue(p: usize, around: u32): usize {
       p = skipString(p + 1);
       if (p == 0) return 0;
     } else if (c == OPEN_BRACE || c == OPEN_BRACKET) {
-      if (around + depth >= deepest) return fail(TOO_DEEP, p);
+      if (isTooDeep(around + depth)) return fail(TOO_DEEP, p);
       const isObject = c == OPEN_BRACE;
       p = skipSpace(p + 1);
       if (load<u8>(p) == c + 2) p++; // empty: } and ] are two behind { and [

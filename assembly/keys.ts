@@ -13,9 +13,7 @@ import { NOTHING, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, setWord, wordAt } from "./memory";
 import { ringReady } from "./ring";
 import { readObjectKey, readBytes } from "./text-bytes";
-import {
-  copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair,
-} from "./text";
+import { ReadKey, UNREAD, copyKey, isKey, keyBytes, longKey, readKey, readPair } from "./text";
 import {
   CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, ISSUED, KEYED, TIME_CHUNK_BYTES,
   WIDE, KeyState, KeyText, Table, inlineKey, keyOf, recordOf,
@@ -70,28 +68,31 @@ function bucketAt(buckets: usize, index: u32): usize {
   return buckets + (<usize>index << 2);
 }
 
-let freeBucket: u32 = 0; // where findRead ended that found nothing: the first free bucket from the key's home on
-
-/** The slot of the key read last, or NOTHING. */
-export function findRead(table: Table): i32 {
+/**
+ * The slot of a key that was read. A key without a slot: the complement (below 0) of the first free
+ * bucket from its home on.
+ */
+function search(table: Table, key: ReadKey): i32 {
   const buckets = table.buckets;
-  if (buckets == 0) return NOTHING;
+  if (buckets == 0) return ~0;
   const mask = table.mask;
   const shift = <u32>popcnt(mask) + 4;
-  const tag = (keyHash << 4) >> shift;
-  let i = keyHash & mask;
+  const tag = (<u32>key << 4) >> shift;
+  let i = <u32>key & mask;
   while (true) {
     const entry = load<u32>(bucketAt(buckets, i));
-    if (entry == 0) {
-      freeBucket = i;
-      return NOTHING;
-    }
+    if (entry == 0) return ~i;
     if (entry >> shift == tag) {
       const slot = (entry & mask) - 1;
-      if (isKey(keyOf(table, slot))) return slot;
+      if (isKey(keyOf(table, slot), <u32>(key >> 32))) return slot;
     }
     i = (i + 1) & mask;
   }
+}
+
+/** The slot of a key that was read, NOTHING or, when there was no memory to read it, NO_MEMORY. */
+function find(table: Table, key: ReadKey): i32 {
+  return key == UNREAD ? NO_MEMORY : max(search(table, key), NOTHING);
 }
 
 /** Puts a key into the first free bucket from `from` on. `rest`: of the hash, bits k to 27. */
@@ -233,33 +234,38 @@ function takeSlot(table: Table, meta: u32, form: u32): u32 {
   return slot;
 }
 
-/** The slot of the key read last; a key that has none gets one. NO_MEMORY: nothing was changed. */
-export function internRead(table: Table): i32 {
-  const known = findRead(table);
+/**
+ * The slot of a key that was read; a key that has none gets one. NO_MEMORY: nothing was changed.
+ */
+export function intern(table: Table, read: ReadKey): i32 {
+  if (read == UNREAD) return NO_MEMORY;
+  const known = search(table, read);
   if (known >= 0) return known;
   const used = table.used;
   const mask = table.mask;
   // At most five eighths full: probes stay within a cache line or two.
   if ((table.buckets == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
   if (!slotReady(table)) return NO_MEMORY;
-  const external: usize = keyForm & EXTERNAL ? blockAlloc(keyBytes) : 0;
-  if (keyForm & EXTERNAL && external == 0) return NO_MEMORY;
+  const form = <u32>(read >> 32);
+  const bytes = keyBytes(form);
+  const external: usize = form & EXTERNAL ? blockAlloc(bytes) : 0;
+  if (form & EXTERNAL && external == 0) return NO_MEMORY;
 
-  const slot = takeSlot(table, KEYED | (keyForm & EXTERNAL), keyForm);
+  const slot = takeSlot(table, KEYED | (form & EXTERNAL), form);
   const key = keyOf(table, slot);
-  recordOf(table, slot).hash = keyHash;
+  recordOf(table, slot).hash = <u32>read;
   let to = inlineKey(key);
   if (external != 0) {
     key.block = external;
-    key.units = keyUnits;
-    key.split = keySplit;
+    key.units = longKey.units;
+    key.split = longKey.split;
     to = external;
   }
-  copyKey(to);
+  copyKey(to, bytes);
   const newMask = table.mask;
-  const home = keyHash & newMask;
-  const rest = (keyHash & 0x0fffffff) >> <u32>popcnt(newMask);
-  putBucket(table.buckets, newMask, home, newMask == mask ? freeBucket : home, rest, slot);
+  const home = <u32>read & newMask;
+  const rest = (<u32>read & 0x0fffffff) >> <u32>popcnt(newMask);
+  putBucket(table.buckets, newMask, home, newMask == mask ? ~known : home, rest, slot);
   return slot;
 }
 
@@ -318,19 +324,19 @@ export function keysUsed(table: Table): u32 {
 }
 
 export function keysFind(table: Table, key: externref): i32 {
-  return readKey(table, key) ? findRead(table) : NO_MEMORY;
+  return find(table, readKey(table, key));
 }
 
 export function keysIntern(table: Table, key: externref): i32 {
-  return readKey(table, key) ? internRead(table) : NO_MEMORY;
+  return intern(table, readKey(table, key));
 }
 
 export function keysFindPair(table: Table, first: externref, second: externref): i32 {
-  return readPair(table, first, second) ? findRead(table) : NO_MEMORY;
+  return find(table, readPair(table, first, second));
 }
 
 export function keysInternPair(table: Table, first: externref, second: externref): i32 {
-  return readPair(table, first, second) ? internRead(table) : NO_MEMORY;
+  return intern(table, readPair(table, first, second));
 }
 
 /**
@@ -338,11 +344,11 @@ export function keysInternPair(table: Table, first: externref, second: externref
  * quotes, escapes included.
  */
 export function keysFindBytes(table: Table, from: usize, bytes: u32): i32 {
-  return readBytes(table, from, bytes) ? findRead(table) : NO_MEMORY;
+  return find(table, readBytes(table, from, bytes));
 }
 
 export function keysInternBytes(table: Table, from: usize, bytes: u32): i32 {
-  return readBytes(table, from, bytes) ? internRead(table) : NO_MEMORY;
+  return intern(table, readBytes(table, from, bytes));
 }
 
 /**
@@ -350,11 +356,11 @@ export function keysInternBytes(table: Table, from: usize, bytes: u32): i32 {
  * or name.
  */
 export function keysFindObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
-  return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? findRead(table) : NO_MEMORY;
+  return find(table, readObjectKey(table, namespace, namespaceBytes, name, nameBytes));
 }
 
 export function keysInternObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
-  return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? internRead(table) : NO_MEMORY;
+  return intern(table, readObjectKey(table, namespace, namespaceBytes, name, nameBytes));
 }
 
 /**

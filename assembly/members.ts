@@ -14,7 +14,6 @@ const TOO_FAR: u32 = 1 << 28;
 
 const names: usize = memory.data(64 << 4, 16);
 const spans: usize = memory.data(64 << 3, 16);
-let count: u32 = 0;
 
 /** Where objectMembers leaves the spans of what it found last. */
 export function membersSpans(): usize {
@@ -29,7 +28,7 @@ function spread(offset: u32): u32 {
 /** The shape of the object at an offset of a version's JSON, or NO_SHAPE: decode it whole. */
 export function objectMembers(objects: Objects, version: u32, from: u32): u32 {
   const json = jsonOf(objectAt(objects, version));
-  count = 0;
+  let count: u32 = 0;
   let p = skipSpaces(json + from + 1);
   if (<u32>load<u8>(p) == CLOSE_BRACE) return NO_SHAPE;
   while (true) {

@@ -176,21 +176,16 @@ export function objectSlot(objects: Objects, version: u32, keys: Table, intern: 
 }
 
 /**
- * Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if
- * not.
+ * The span of the member of a version at a place, if it has the name; else null.
  *
  * @param place counted from that of the metadata, as kind and apiVersion may be absent
  */
-export let storedEnd: usize = 0;
-export function storedMember(stored: StoredObject, place: i32, name: usize, length: u32): usize {
-  storedEnd = 0;
+export function storedMember(
+  stored: StoredObject, place: i32, name: usize, length: u32,
+): Span | null {
   const shape = <u32>stored.topShape;
   const index = <u32>(indexIn(shape, METADATA) + place);
-  if (!hasName(shape, index, name, length)) return 0;
-  const json = jsonOf(stored);
-  const span = spanAt(spansOf(stored), index);
-  storedEnd = json + span.end;
-  return json + span.start;
+  return hasName(shape, index, name, length) ? spanAt(spansOf(stored), index) : null;
 }
 
 export function isStoredAscii(stored: StoredObject): bool {

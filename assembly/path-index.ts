@@ -2,8 +2,8 @@
 
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
-import { internRead } from "./keys";
-import { Objects, Span, StoredObject, jsonOf, objectAt, spanAt, spansOf } from "./objects";
+import { intern } from "./keys";
+import { Objects, StoredObject, jsonOf, objectAt, spanAt, spansOf } from "./objects";
 import { PathValue, VALUE_BYTES, nextName, pathList, pathValues } from "./path";
 import { Table } from "./record";
 import { METADATA, indexIn, namedIn, shapeCount } from "./shapes";
@@ -15,8 +15,10 @@ function internValue(table: Table, value: PathValue): i32 {
   const name = value.name;
   const content = value.content;
   const bytes = value.contentBytes;
-  const read = name == 0 ? readBytes(table, content, bytes) : readJoined(table, name, value.nameBytes, 0x3d, content, bytes);
-  return read ? internRead(table) : NO_MEMORY;
+  const key = name == 0
+    ? readBytes(table, content, bytes)
+    : readJoined(table, name, value.nameBytes, 0x3d, content, bytes);
+  return intern(table, key);
 }
 
 /**
@@ -50,36 +52,34 @@ function listFound(index: Index, slot: u32, found: i32): i32 {
 }
 
 /**
- * The span of the member of a version that the first names of a path lead to, and how many names
- * that are; 0: there is none.
+ * The index, among the members of a version and then those of its metadata, of the one that the
+ * first name of a path leads to, or the first two where the first is metadata; -1: there is none.
  */
-function memberSpan(stored: StoredObject, path: usize): Span | null {
+function memberIndex(stored: StoredObject, path: usize): i32 {
   const top = <u32>stored.topShape;
   const name = path + 4;
-  skippedNames = 1;
-  let member = namedIn(top, name + 4, load<u32>(name));
-  if (member >= 0 && load<u32>(path) > 1 && member == indexIn(top, METADATA)) {
-    const second = nextName(name);
-    skippedNames = 2;
-    member = namedIn(<u32>stored.metaShape, second + 4, load<u32>(second));
-    if (member >= 0) member += shapeCount(top);
-  }
-  return member < 0 ? null : spanAt(spansOf(stored), member);
+  const member = namedIn(top, name + 4, load<u32>(name));
+  if (member < 0 || load<u32>(path) == 1 || member != indexIn(top, METADATA)) return member;
+  const second = nextName(name);
+  const inner = namedIn(<u32>stored.metaShape, second + 4, load<u32>(second));
+  return inner < 0 ? inner : inner + shapeCount(top);
 }
-
-let skippedNames: u32 = 0;
 
 /**
  * The same for a version of an object (objects.ts), whose members' places are known. `orEmpty`: an
  * object without a value is listed under the empty one, as objects without a namespace are.
  */
-export function objectIndex(objects: Objects, version: u32, index: Index, slot: u32, path: usize, orEmpty: bool): i32 {
+export function objectIndex(
+  objects: Objects, version: u32, index: Index, slot: u32, path: usize, orEmpty: bool,
+): i32 {
   const stored = objectAt(objects, version);
-  const span = memberSpan(stored, path);
+  const member = memberIndex(stored, path);
   let found = 0;
-  if (span !== null) {
+  if (member >= 0) {
+    const span = spanAt(spansOf(stored), member);
     const json = jsonOf(stored);
-    found = pathValues(path, skippedNames, json + span.start, json + span.end);
+    const names: u32 = <u32>member < shapeCount(<u32>stored.topShape) ? 1 : 2;
+    found = pathValues(path, names, json + span.start, json + span.end);
     if (found < 0) return found;
   }
   if (found == 0 && orEmpty) {

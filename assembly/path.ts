@@ -117,14 +117,12 @@ export function sameName(a: usize, b: usize, bytes: u32): bool {
   return (differ & (((<u32>1 << left) - 1) & 0xffff)) == 0;
 }
 
-let foundEnd: usize = 0; // behind the value that findMember answered
-
 /**
- * The value of the last member of this name, in the object that begins at `p`; 0: there is none; 1:
- * an escape in a name.
+ * The value of the last member of this name, in the object that begins at `p`: where it begins in
+ * the lower half, where it ends in the upper half; 0: there is none; 1: an escape in a name.
  */
-function findMember(p: usize, name: usize, nameBytes: u32): usize {
-  let found: usize = 0;
+function findMember(p: usize, name: usize, nameBytes: u32): u64 {
+  let found: u64 = 0;
   p = skipSpaces(p + 1);
   while (load<u8>(p) != 0x7d) {
     const from = p + 1;
@@ -134,8 +132,7 @@ function findMember(p: usize, name: usize, nameBytes: u32): usize {
     const value = p;
     p = skipAny(p);
     if (<u32>(to - from) == nameBytes && sameName(from, name, nameBytes)) {
-      found = value;
-      foundEnd = p;
+      found = <u64>value | (<u64>p << 32);
     }
     p = skipSpaces(p);
     if (load<u8>(p) == 0x2c) p = skipSpaces(p + 1);
@@ -198,9 +195,10 @@ function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 
     if (c == 0x5b) break;
     if (left == 0) return c == 0x7b ? pushMembers(p) : pushScalar(0, 0, p, end);
     if (c != 0x7b) return 0;
-    p = findMember(p, name + 4, load<u32>(name));
-    if (p <= 1) return p == 0 ? 0 : FALLBACK;
-    end = foundEnd;
+    const found = findMember(p, name + 4, load<u32>(name));
+    if (found <= 1) return found == 0 ? 0 : FALLBACK;
+    p = <usize>found;
+    end = <usize>(found >> 32);
     name = nextName(name);
     left--;
   }

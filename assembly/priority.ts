@@ -18,18 +18,15 @@ import {
   ADD_KEEPS_BACKOFF, NOTHING, NO_MEMORY, RAISED_FLAG, SLOT_FLAG, STATE_DIRTY, STATE_PROCESSING,
   STATE_WAITING, WAITS_FLAG, WAIT_EARLIEST, WAIT_IS_BACKOFF, WAIT_LATEST, WAIT_MODE,
 } from "./abi";
-import { internRead } from "./keys";
-import { readKey, readPair } from "./text";
+import { intern } from "./keys";
+import { ReadKey, readKey, readPair } from "./text";
 import {
   Level, Levels, countReady, countWaiting, enterLine, firstOf, leaveLine, levelAt, levelFor,
   levelOf, nextLevel, sweepOften,
 } from "./levels";
-import { QueueStats, bucketOf, endWait, startProcessing } from "./states";
+import { QueueStats, bucketOf, endWait, results, startProcessing } from "./states";
 import { entryReady, pushEntry } from "./waiting";
 import { STATE_BACKOFF, Table, keyOf, peekState, recordOf, timesOf } from "./record";
-
-let lastPriority: i32 = 0;
-let raisedFrom: i32 = 0;
 
 @inline
 function levelsOf(queue: Table): Levels {
@@ -69,9 +66,10 @@ function becomeReady(queue: Table, slot: u32, level: Level, now: f64): i32 {
 function raise(queue: Table, slot: u32, level: Level): i32 {
   const times = timesOf(queue, slot);
   const record = recordOf(queue, slot);
-  raisedFrom = times.priority;
+  const priority = times.priority;
+  results.raisedFrom = priority;
   const levels = levelsOf(queue);
-  const old = levelOf(levels, raisedFrom);
+  const old = levelOf(levels, priority);
   const hidden = record.meta & STATE_PROCESSING;
   if (!hidden) leaveLine(queue, levels, old, slot);
   countReady(levels, old, -1);
@@ -157,10 +155,12 @@ function roomFor(queue: Table, priority: i32, after: f64): Level | null {
   return level === null || (after > 0 && !entryReady(queue)) ? null : level;
 }
 
-function addRead(queue: Table, priority: i32, now: f64, after: f64, how: u32): i32 {
+function addRead(
+  queue: Table, key: ReadKey, priority: i32, now: f64, after: f64, how: u32,
+): i32 {
   const level = roomFor(queue, priority, after);
   if (level === null) return NO_MEMORY;
-  const slot = internRead(queue);
+  const slot = intern(queue, key);
   return slot < 0 ? slot : put(queue, slot, level, now, after, how);
 }
 
@@ -170,11 +170,11 @@ function addRead(queue: Table, priority: i32, now: f64, after: f64, how: u32): i
  * ready when done; with WAITS_FLAG; with RAISED_FLAG.
  */
 export function priorityAdd(queue: Table, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
-  return readKey(queue, key) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
+  return addRead(queue, readKey(queue, key), priority, now, after, how);
 }
 
 export function priorityAddPair(queue: Table, first: externref, second: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
-  return readPair(queue, first, second) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
+  return addRead(queue, readPair(queue, first, second), priority, now, after, how);
 }
 
 /** For a slot that the host found by itself. */
@@ -220,7 +220,7 @@ export function takeByLevel(queue: Table, now: f64): i32 {
   const slot = firstOf(queue, levels, level) - 1;
   const next = leaveLine(queue, levels, level, slot);
   countReady(levels, level, -1);
-  lastPriority = level.priority;
+  results.priority = level.priority;
   const record = recordOf(queue, slot);
   // As touchAhead in queue.ts, but no further than the next key: those behind it are known by
   // loading it.
@@ -236,12 +236,12 @@ export function priorityClose(queue: Table): void {
 
 /** The priority of the key that a priority queue handed out last. */
 export function priorityTaken(): i32 {
-  return lastPriority;
+  return results.priority;
 }
 
 /** The priority that the key had whose add answered RAISED_FLAG last. */
 export function priorityRaisedFrom(): i32 {
-  return raisedFrom;
+  return results.raisedFrom;
 }
 
 /** The priority that a key in use was added with last; 0 in other queues. */

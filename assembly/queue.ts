@@ -20,8 +20,8 @@ import {
   STATE_WAITING,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { internRead, keysFree, keysNew, release, timeColumn } from "./keys";
-import { readKey, readPair } from "./text";
+import { intern, keysFree, keysNew, release, timeColumn } from "./keys";
+import { ReadKey, readKey, readPair } from "./text";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { Levels, levelsFree, levelsNew } from "./levels";
 import { STATS_BYTES, QueueStats, bucketOf, endTimes, endWait, startProcessing } from "./states";
@@ -120,8 +120,8 @@ export function markRecord(queue: Table, slot: u32, record: KeyState, now: f64):
 }
 
 @inline
-function addRead(queue: Table, now: f64): i32 {
-  const slot = internRead(queue);
+function addRead(queue: Table, key: ReadKey, now: f64): i32 {
+  const slot = intern(queue, key);
   return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
@@ -130,11 +130,11 @@ function addRead(queue: Table, now: f64): i32 {
  * markDirty.
  */
 export function queueAdd(queue: Table, key: externref, now: f64): i32 {
-  return readKey(queue, key) ? addRead(queue, now) : NO_MEMORY;
+  return addRead(queue, readKey(queue, key), now);
 }
 
 export function queueAddPair(queue: Table, first: externref, second: externref, now: f64): i32 {
-  return readPair(queue, first, second) ? addRead(queue, now) : NO_MEMORY;
+  return addRead(queue, readPair(queue, first, second), now);
 }
 
 /** For a slot that the host found by itself. */

@@ -119,6 +119,7 @@ export class ValueSet {
 // first part.
 export const SPLIT_SHIFT: u32 = 10;
 // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
+export const WIDE_SHIFT: u32 = 8;
 export const WIDE: u32 = 1 << 8;
 
 /** Times of a slot in timed queues, and its level in priority queues. */

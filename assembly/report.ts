@@ -1,65 +1,68 @@
-// What the last scan found, for the host: u32 words in static memory, by the names in abi.ts.
+// What the scan found last of a stream's value and of the object in it: a record in static memory,
+// which stands until the next scan. The scanner's files write it; the host reads its first 14 words
+// by their names in abi.ts (scanReport).
+//
+//   0          4          8          12          |16         20         24         28
+//   |eventType |hasObject |plain     |escaped    |valueStart |valueEnd  |nameStart |nameEnd
+//   |          |          |          |      Names|
+//   32         36         40         44          |48         52
+//   |failure   |failureAt |version   |version    |staged     |staged    |            for the host
+//   |          |          |     Start|        End|     Object|    Shapes|
+//   56         60         64         68          |72         76         80  82  84  85  86
+//   |objectStart|objectEnd|cutStart  |cutEnd     |topCount   |metaCount |shapes |flags |  the core's
 
 import {
-  ESCAPED_NAMES, EVENT_TYPE, FAILURE, FAILURE_AT, HAS_OBJECT, META_NAME, META_NAMESPACE, NAME_END,
-  NAME_START, NOT_STAGED, NO_MEMORY, OBJECT_END, OBJECT_START, PLAIN, STAGED, STAGED_OBJECT,
-  STAGED_SHAPES, TYPE_OTHER, VALUE, VALUE_END, VALUE_START, VERSION_START,
+  ESCAPED_NAMES, EVENT_TYPE, FAILURE, FAILURE_AT, HAS_OBJECT, NAME_END, NAME_START, NO_SHAPE, PLAIN,
+  STAGED_OBJECT, STAGED_SHAPES, VALUE_END, VALUE_START, VERSION_END, VERSION_START,
 } from "./abi";
-import { Objects, objectAt, shapesOf } from "./objects";
-import { objectStage } from "./stage";
-import { failure, failureAt } from "./json";
-import {
-  eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart,
-} from "./scan";
-import { Member, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";
-import { Stream, eventNext, nameEnd, nameStart, streamTake, valueEnd, valueStart } from "./stream";
-import { setWord } from "./memory";
 
-const words: usize = memory.data(4 * 32, 16);
+/** Those that begin or end something are addresses in the bytes of the stream; 0: not there. */
+@unmanaged
+class Report {
+  eventType: u32;
+  hasObject: u32;
+  plain: u32;
+  escapedNames: u32; // a member's name has an escape in it: the host decodes the event
+  valueStart: usize; // of the event, of the object, or of the member of a list
+  valueEnd: usize;
+  nameStart: usize; // of the member of a list
+  nameEnd: usize;
+  failure: u32;
+  failureAt: usize;
+  versionStart: usize;
+  versionEnd: usize;
+  stagedObject: u32;
+  stagedShapes: u32;
 
-@inline
-function span(first: u32, member: Member | null): void {
-  setWord(words, first, member === null ? 0 : <u32>member.value);
-  setWord(words, first + 1, member === null ? 0 : <u32>member.valueEnd);
+  objectStart: usize;
+  objectEnd: usize;
+  // What is left out of the object: its managedFields with the comma beside them. Empty: nothing.
+  cutStart: usize;
+  cutEnd: usize;
+  topCount: u32; // members at TOP
+  metaCount: u32; // members at META
+  topShape: u16;
+  metaShape: u16;
+  isAscii: bool; // all of the object
+  beyondAscii: bool; // set by a character beyond ASCII in a string
+  escaped: bool; // set by a backslash in a string
 }
 
-/** Writes it down; answers where. */
-export function scanReport(): usize {
-  setWord(words, EVENT_TYPE, eventType);
-  setWord(words, HAS_OBJECT, <u32>hasObject);
-  const plain = isRegular() && isExpected();
-  setWord(words, PLAIN, <u32>plain);
-  setWord(words, ESCAPED_NAMES, <u32>hasEscapedNames());
-  setWord(words, VALUE_START, <u32>valueStart);
-  setWord(words, VALUE_END, <u32>valueEnd);
-  setWord(words, NAME_START, <u32>nameStart);
-  setWord(words, NAME_END, <u32>nameEnd);
-  setWord(words, FAILURE, failure);
-  setWord(words, FAILURE_AT, <u32>failureAt);
-  setWord(words, OBJECT_START, <u32>objectStart);
-  setWord(words, OBJECT_END, <u32>objectEnd);
-  if (plain) {
-    span(VERSION_START, metaValue(RESOURCE_VERSION));
-    span(META_NAMESPACE, metaValue(NAMESPACE));
-    span(META_NAME, metaValue(NAME));
-  }
-  return words;
-}
+if (
+  offsetof<Report>("eventType") != EVENT_TYPE << 2 ||
+  offsetof<Report>("hasObject") != HAS_OBJECT << 2 ||
+  offsetof<Report>("plain") != PLAIN << 2 ||
+  offsetof<Report>("escapedNames") != ESCAPED_NAMES << 2 ||
+  offsetof<Report>("valueStart") != VALUE_START << 2 ||
+  offsetof<Report>("valueEnd") != VALUE_END << 2 ||
+  offsetof<Report>("nameStart") != NAME_START << 2 ||
+  offsetof<Report>("nameEnd") != NAME_END << 2 ||
+  offsetof<Report>("failure") != FAILURE << 2 ||
+  offsetof<Report>("failureAt") != FAILURE_AT << 2 ||
+  offsetof<Report>("versionStart") != VERSION_START << 2 ||
+  offsetof<Report>("versionEnd") != VERSION_END << 2 ||
+  offsetof<Report>("stagedObject") != STAGED_OBJECT << 2 ||
+  offsetof<Report>("stagedShapes") != STAGED_SHAPES << 2
+) ERROR("the words of Report in abi.ts are others");
 
-/**
- * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
- * once: one call an event instead of five. Of the report, only its type, its resourceVersion and
- * what was staged stand then.
- */
-export function eventStage(stream: Stream, objects: Objects): i32 {
-  const code = eventNext(stream);
-  if (code != VALUE || !hasObject || eventType == TYPE_OTHER || hasEscapedNames() || !isRegular() || !isExpected()) return code;
-  const version = objectStage(objects);
-  if (version == NO_MEMORY) return NOT_STAGED;
-  setWord(words, EVENT_TYPE, eventType);
-  span(VERSION_START, metaValue(RESOURCE_VERSION));
-  setWord(words, STAGED_OBJECT, <u32>version);
-  setWord(words, STAGED_SHAPES, shapesOf(objectAt(objects, <u32>version)));
-  streamTake(stream);
-  return STAGED;
-}
+export const report: Report = changetype<Report>(memory.data(88, 16));

@@ -13,36 +13,22 @@ import {
 } from "./abi";
 import { endOfAlike } from "./match-known";
 import {
-  CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, beyondAscii, deepest, escaped, fail,
-  noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
+  CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, fail, isTooDeep, skipSpace,
+  skipString, skipValue,
 } from "./json";
 import { Table } from "./record";
+import { report } from "./report";
 import { keysFindObject } from "./keys";
 import {
-  Objects, StoredObject, isStoredAscii, objectAt, objectOf, sameBytes, storedEnd, storedMember,
+  Objects, StoredObject, isStoredAscii, jsonOf, objectAt, objectOf, sameBytes, storedMember,
 } from "./objects";
 import {
-  API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, indexIn, isOdd, memberAt, shapeOf,
+  API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, RESOURCE_VERSION, indexIn, isOdd,
+  memberAt, shapeOf,
 } from "./shapes";
 
 export const TOP: usize = memory.data(64 << 4, 16);
 export const META: usize = memory.data(64 << 4, 16);
-export let topCount: u32 = 0;
-export let metaCount: u32 = 0;
-export let topShape: u32 = NO_SHAPE;
-export let metaShape: u32 = NO_SHAPE;
-export let objectStart: usize = 0;
-export let objectEnd: usize = 0;
-/** All of it is ASCII. */
-export let isAscii = true;
-/**
- * What is left out of the object: its managedFields with the comma that goes with them. Empty:
- * nothing.
- */
-export let cutStart: usize = 0;
-export let cutEnd: usize = 0;
-
-let overflow = false; // more members than have room
 let keepManaged = false;
 
 /** Whether objects keep their metadata.managedFields. */
@@ -70,6 +56,17 @@ function toValue(p: usize): usize {
   return skipSpace(p + 1);
 }
 
+@inline
+function setMember(
+  members: usize, index: u32, name: usize, nameEnd: usize, value: usize, valueEnd: usize,
+): void {
+  const member = memberAt(members, index);
+  member.name = name;
+  member.nameEnd = nameEnd;
+  member.value = value;
+  member.valueEnd = valueEnd;
+}
+
 const MANAGED_ROOM: usize = 8192;
 const managed: usize = memory.data(8192 + 16, 16); // the managedFields that were checked last
 let managedBytes: usize = 0;
@@ -95,47 +92,48 @@ function skipManaged(value: usize, around: u32): usize {
 }
 
 function scanMetadata(p: usize, around: u32): usize {
-  metaCount = 0;
-  cutStart = 0;
-  cutEnd = 0;
+  let count: u32 = 0;
+  let cutStart: usize = 0;
+  let cutEnd: usize = 0;
+  let overflow = false; // more members than have room, or more cuts than one
   let previousEnd: usize = 0; // of the member before
   let pendingCut = false; // the cut member was the first: its comma is the one behind it
   p = skipSpace(p + 1);
-  if (load<u8>(p) == CLOSE_BRACE) return p + 1;
-  while (true) {
-    if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
-    if (pendingCut) {
-      cutEnd = p;
-      pendingCut = false;
+  if (load<u8>(p) != CLOSE_BRACE)
+    while (true) {
+      if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
+      if (pendingCut) {
+        cutEnd = p;
+        pendingCut = false;
+      }
+      const name = p + 1;
+      p = skipString(name);
+      if (p == 0) return 0;
+      const nameEnd = p - 1;
+      const value = toValue(p);
+      if (value == 0) return 0;
+      const isCut = !keepManaged && isManagedFields(name, nameEnd - name);
+      p = isCut ? skipManaged(value, around) : skipValue(value, around);
+      if (p == 0) return 0;
+      if (isCut) {
+        if (cutEnd != 0) overflow = true;
+        cutStart = previousEnd != 0 ? previousEnd : name - 1;
+        cutEnd = p;
+        pendingCut = previousEnd == 0;
+      } else if (count < MOST_MEMBERS) setMember(META, count++, name, nameEnd, value, p);
+      else overflow = true;
+      previousEnd = p;
+      p = skipSpace(p);
+      const c = <u32>load<u8>(p);
+      if (c == CLOSE_BRACE) break;
+      if (c != COMMA) return fail(BAD_GRAMMAR, p);
+      p = skipSpace(p + 1);
     }
-    const name = p + 1;
-    p = skipString(name);
-    if (p == 0) return 0;
-    const nameEnd = p - 1;
-    const value = toValue(p);
-    if (value == 0) return 0;
-    const goes = !keepManaged && isManagedFields(name, nameEnd - name);
-    p = goes ? skipManaged(value, around) : skipValue(value, around);
-    if (p == 0) return 0;
-    if (goes) {
-      if (cutEnd != 0) overflow = true; // twice: one cut is not enough
-      cutStart = previousEnd != 0 ? previousEnd : name - 1;
-      cutEnd = p;
-      pendingCut = previousEnd == 0;
-    } else if (metaCount < MOST_MEMBERS) {
-      const member = memberAt(META, metaCount++);
-      member.name = name;
-      member.nameEnd = nameEnd;
-      member.value = value;
-      member.valueEnd = p;
-    } else overflow = true;
-    previousEnd = p;
-    p = skipSpace(p);
-    const c = <u32>load<u8>(p);
-    if (c == CLOSE_BRACE) return p + 1;
-    if (c != COMMA) return fail(BAD_GRAMMAR, p);
-    p = skipSpace(p + 1);
-  }
+  report.cutStart = cutStart;
+  report.cutEnd = cutEnd;
+  report.metaCount = count;
+  report.metaShape = <u16>(overflow ? NO_SHAPE : shapeOf(META, count, report.metaShape));
+  return p + 1;
 }
 
 let hintObjects: usize = 0;
@@ -170,7 +168,7 @@ export function scannedSlot(keys: Table): i32 {
  * to it, byte by byte, it need not check again.
  */
 function storedLike(objects: Objects, keys: Table): StoredObject | null {
-  if (metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
+  if (report.metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
   const slot = scannedSlot(keys);
   const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
   return version < 0 ? null : objectAt(objects, <u32>version);
@@ -186,26 +184,27 @@ function endLikeStored(stored: StoredObject, place: i32, name: usize, length: u3
   const c = <u32>load<u8>(value);
   // of others the end does not show in their own bytes
   if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0;
-  const from = storedMember(stored, place, name, length);
-  return storedEnd == 0 ? 0 : endOfAlike(from, storedEnd, value, limit);
+  const span = storedMember(stored, place, name, length);
+  if (span === null) return 0;
+  const json = jsonOf(stored);
+  return endOfAlike(json + span.start, json + span.end, value, limit);
 }
 
 /** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */
 export function scanObject(p: usize, around: u32): usize {
-  objectStart = p;
-  resetBeyondAscii();
-  topCount = 0;
-  metaCount = 0;
-  cutStart = 0;
-  cutEnd = 0;
-  overflow = false;
+  report.objectStart = p;
+  report.beyondAscii = false;
+  report.cutStart = 0;
+  report.cutEnd = 0;
+  report.metaCount = 0;
+  let count: u32 = 0;
+  let overflow = false; // more members than have room
   let hasMetadata = false;
   let metadata: u32 = 0; // its place
   let stored: StoredObject | null = null;
-  if (around + 1 >= deepest) return fail(TOO_DEEP, p);
+  if (isTooDeep(around + 1)) return fail(TOO_DEEP, p);
   p = skipSpace(p + 1);
-  if (load<u8>(p) == CLOSE_BRACE) p++;
-  else
+  if (load<u8>(p) != CLOSE_BRACE)
     while (true) {
       if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
       const name = p + 1;
@@ -218,52 +217,49 @@ export function scanObject(p: usize, around: u32): usize {
         p = scanMetadata(value, around + 2);
         if (p == 0) return 0;
         hasMetadata = true;
-        metadata = topCount;
-        metaShape = overflow ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
-        stored = hintObjects == 0 ? null : storedLike(changetype<Objects>(hintObjects), changetype<Table>(hintKeys));
+        metadata = count;
+        stored = hintObjects == 0
+          ? null
+          : storedLike(changetype<Objects>(hintObjects), changetype<Table>(hintKeys));
       } else {
-        const end: usize = stored === null ? 0 : endLikeStored(stored, <i32>(topCount - metadata), name, <u32>(nameEnd - name), value);
+        const end: usize = stored === null
+          ? 0
+          : endLikeStored(stored, <i32>(count - metadata), name, <u32>(nameEnd - name), value);
         if (end != 0) {
           p = end;
-          if (stored !== null && !isStoredAscii(stored)) noteBeyondAscii();
+          if (stored !== null && !isStoredAscii(stored)) report.beyondAscii = true;
         } else {
           p = skipValue(value, around + 1);
           if (p == 0) return 0;
         }
       }
-      if (topCount < MOST_MEMBERS) {
-        const member = memberAt(TOP, topCount++);
-        member.name = name;
-        member.nameEnd = nameEnd;
-        member.value = value;
-        member.valueEnd = p;
-      } else overflow = true;
+      if (count < MOST_MEMBERS) setMember(TOP, count++, name, nameEnd, value, p);
+      else overflow = true;
       p = skipSpace(p);
       const c = <u32>load<u8>(p);
-      if (c == CLOSE_BRACE) {
-        p++;
-        break;
-      }
+      if (c == CLOSE_BRACE) break;
       if (c != COMMA) return fail(BAD_GRAMMAR, p);
       p = skipSpace(p + 1);
     }
-  objectEnd = p;
-  isAscii = !beyondAscii;
-  topShape = overflow ? NO_SHAPE : shapeOf(TOP, topCount, topShape);
-  if (overflow || !hasMetadata) metaShape = NO_SHAPE;
+  p++;
+  report.objectEnd = p;
+  report.isAscii = !report.beyondAscii;
+  report.topCount = count;
+  report.topShape = <u16>(overflow ? NO_SHAPE : shapeOf(TOP, count, report.topShape));
+  if (!hasMetadata) report.metaShape = <u16>NO_SHAPE;
   return p;
 }
 
 /** A member by name, or null. */
 @inline
 export function metaValue(known: usize): Member | null {
-  const index = indexIn(metaShape, known);
+  const index = indexIn(report.metaShape, known);
   return index < 0 ? null : memberAt(META, <u32>index);
 }
 
 @inline
 export function topValue(known: usize): Member | null {
-  const index = indexIn(topShape, known);
+  const index = indexIn(report.topShape, known);
   return index < 0 ? null : memberAt(TOP, <u32>index);
 }
 
@@ -286,7 +282,7 @@ export function isNamed(): bool {
  * wrong with it if anything is.
  */
 export function isRegular(): bool {
-  if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
+  if (report.topShape == NO_SHAPE || report.metaShape == NO_SHAPE || isOdd(report.topShape) || isOdd(report.metaShape)) return false;
   return isNamed();
 }
 
@@ -323,19 +319,6 @@ export function isExpected(): bool {
 
 // A watch event
 
-
-export let eventType: u32 = TYPE_OTHER;
-/** The value of `type` and of `object`, 0 where there is none. */
-export let typeStart: usize = 0;
-export let typeEnd: usize = 0;
-export let hasObject: bool = false;
-let escapedNames = false;
-
-/** A member's name is written with an escape: the host finds out what it says. */
-export function hasEscapedNames(): bool {
-  return escapedNames;
-}
-
 function typeOf(start: usize, end: usize): u32 {
   const length = end - start;
   const word = load<u64>(start);
@@ -347,41 +330,53 @@ function typeOf(start: usize, end: usize): u32 {
 
 /** The event at `p`; answers where it ends, or 0. */
 export function scanEvent(p: usize): usize {
-  eventType = TYPE_OTHER;
-  typeStart = 0;
-  typeEnd = 0;
-  hasObject = false;
-  escapedNames = false;
+  report.eventType = TYPE_OTHER;
+  report.hasObject = 0;
+  report.escapedNames = 0;
+  let type = TYPE_OTHER; // of the last `type`
   p = skipSpace(p + 1);
   if (load<u8>(p) == CLOSE_BRACE) return p + 1;
   while (true) {
     if (load<u8>(p) != QUOTE) return fail(BAD_GRAMMAR, p);
     const name = p + 1;
-    resetEscaped();
+    report.escaped = false;
     p = skipString(name);
     if (p == 0) return 0;
-    if (escaped) escapedNames = true;
+    if (report.escaped) report.escapedNames = 1;
     const length = p - 1 - name;
     const value = toValue(p);
     if (value == 0) return 0;
     if (length == 6 && load<u32>(name) == 0x656a626f && load<u16>(name, 4) == 0x7463) {
-      hasObject = load<u8>(value) == OPEN_BRACE;
+      const hasObject = load<u8>(value) == OPEN_BRACE;
+      report.hasObject = <u32>hasObject;
       p = hasObject ? scanObject(value, 1) : skipValue(value, 1);
     } else {
       p = skipValue(value, 1);
-      if (length == 4 && load<u32>(name) == 0x65707974) {
-        typeStart = value;
-        typeEnd = p;
-      }
+      if (length == 4 && load<u32>(name) == 0x65707974) type = typeOf(value, p);
     }
     if (p == 0) return 0;
     p = skipSpace(p);
     const c = <u32>load<u8>(p);
     if (c == CLOSE_BRACE) {
-      if (typeStart != 0) eventType = typeOf(typeStart, typeEnd);
+      report.eventType = type;
       return p + 1;
     }
     if (c != COMMA) return fail(BAD_GRAMMAR, p);
     p = skipSpace(p + 1);
   }
+}
+
+/** Writes down what the host reads of the last scan; answers where: u32 words by the names in abi.ts. */
+export function scanReport(): usize {
+  const plain = isRegular() && isExpected();
+  report.plain = <u32>plain;
+  if (plain) reportVersion();
+  return changetype<usize>(report);
+}
+
+/** Reports where the object's resourceVersion is. */
+export function reportVersion(): void {
+  const version = metaValue(RESOURCE_VERSION);
+  report.versionStart = version === null ? 0 : version.value;
+  report.versionEnd = version === null ? 0 : version.valueEnd;
 }

@@ -14,7 +14,7 @@ import {
 } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { release } from "./keys";
-import { bucketOf } from "./states";
+import { bucketOf, results } from "./states";
 import { addPlain } from "./priority";
 import { endProcessing, markDirty, markRecord, takeFirst } from "./queue";
 import { GENERATIONS, ISSUED, STATE_MASK, KeyState, Table, recordOf, timesOf } from "./record";
@@ -194,8 +194,6 @@ export function slotsGet(queue: Table, most: u32, now: f64): u32 {
   return count;
 }
 
-let requeued: u32 = 0;
-
 @inline
 function donePlain(queue: Table, count: u32, fresh: bool): u32 {
   const ring = queue.ring;
@@ -225,7 +223,7 @@ function donePlain(queue: Table, count: u32, fresh: bool): u32 {
   }
   queue.tail = tail;
   queue.processing -= done;
-  requeued = tail - first;
+  results.requeued = tail - first;
   return released;
 }
 
@@ -236,9 +234,9 @@ function donePlain(queue: Table, count: u32, fresh: bool): u32 {
  * then; says how many. See slotsRequeued.
  */
 export function slotsDone(queue: Table, count: u32, now: f64, fresh: bool): u32 {
-  let released: u32 = 0;
-  requeued = 0;
   if (isPlain(queue)) return fresh ? donePlain(queue, count, true) : donePlain(queue, count, false);
+  let released: u32 = 0;
+  let requeued: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const token = wordAt(block, i);
     const record = freshRecord(queue, token);
@@ -250,12 +248,13 @@ export function slotsDone(queue: Table, count: u32, now: f64, fresh: bool): u32 
       released++;
     } else requeued += <u32>(outcome == DONE_REQUEUED);
   }
+  results.requeued = requeued;
   return released;
 }
 
 /** How many keys the last slotsDone made ready again. */
 export function slotsRequeued(): u32 {
-  return requeued;
+  return results.requeued;
 }
 
 /**

@@ -1,21 +1,20 @@
 // Keeping the object that was scanned last as a version of a store.
 
-import { IS_ASCII, NOTHING, NO_MEMORY } from "./abi";
+import { IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, STAGED, TYPE_OTHER, VALUE } from "./abi";
 import {
-  Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes, spanAt,
-  spansOf,
+  Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes, shapesOf,
+  spanAt, spansOf,
 } from "./objects";
-import {
-  META, TOP, cutEnd, cutStart, isAscii, metaCount, metaShape, objectEnd, objectStart, topCount,
-  topShape,
-} from "./scan";
+import { report } from "./report";
+import { META, TOP, isExpected, isRegular, reportVersion } from "./scan";
 import { API_VERSION, KIND, METADATA, indexIn, memberAt } from "./shapes";
+import { Stream, eventNext, streamTake } from "./stream";
 
 /** An address in the scanned bytes as an offset in what is kept of them. */
 @inline
 function kept(address: u32): u32 {
-  const offset = address - <u32>objectStart;
-  return address >= <u32>cutEnd ? offset - <u32>(cutEnd - cutStart) : offset;
+  const offset = address - <u32>report.objectStart;
+  return address >= <u32>report.cutEnd ? offset - <u32>(report.cutEnd - report.cutStart) : offset;
 }
 
 @inline
@@ -33,26 +32,29 @@ function storeSpans(to: usize, members: usize, count: u32): void {
  * or NO_MEMORY.
  */
 export function objectStage(objects: Objects): i32 {
+  const cutStart = report.cutStart, cutEnd = report.cutEnd;
+  const start = report.objectStart, end = report.objectEnd;
+  const topCount = report.topCount, metaCount = report.metaCount;
   const cut = <u32>(cutEnd - cutStart);
-  const length = <u32>(objectEnd - objectStart) - cut;
+  const length = <u32>(end - start) - cut;
   const spans = (topCount + metaCount) << 3;
   const number = newVersion(objects, <u32>offsetof<StoredObject>() + spans + length);
   if (number < 0) return NO_MEMORY;
   const stored = objectAt(objects, <u32>number);
   stored.length = length;
-  stored.topShape = <u16>topShape;
-  stored.metaShape = <u16>metaShape;
+  stored.topShape = report.topShape;
+  stored.metaShape = report.metaShape;
   stored.references = 1;
-  stored.flags = isAscii ? IS_ASCII : 0;
+  stored.flags = report.isAscii ? IS_ASCII : 0;
   const to = spansOf(stored);
   storeSpans(to, TOP, topCount);
   storeSpans(to + (topCount << 3), META, metaCount);
   const json = to + spans;
-  if (cut == 0) memory.copy(json, objectStart, length);
+  if (cut == 0) memory.copy(json, start, length);
   else {
-    const head = cutStart - objectStart;
-    memory.copy(json, objectStart, head);
-    memory.copy(json + head, cutEnd, objectEnd - cutEnd);
+    const head = cutStart - start;
+    memory.copy(json, start, head);
+    memory.copy(json + head, cutEnd, end - cutEnd);
   }
   return number;
 }
@@ -70,23 +72,23 @@ function isHeaded(shape: u32): bool {
 /** Whether a stored version is the same as the object scanned last. */
 function isScanned(stored: StoredObject): bool {
   const shape = <u32>stored.topShape;
-  let json = jsonOf(stored), start = objectStart;
+  let json = jsonOf(stored), start = report.objectStart;
   let left = stored.length;
-  if (shape != topShape) {
-    if (!isHeaded(shape) || !isHeaded(topShape)) return false;
+  if (shape != report.topShape) {
+    if (!isHeaded(shape) || !isHeaded(report.topShape)) return false;
     const skipped = spanAt(spansOf(stored), <u32>indexIn(shape, METADATA)).start;
     json += skipped;
     left -= skipped;
-    start = memberAt(TOP, <u32>indexIn(topShape, METADATA)).value;
+    start = memberAt(TOP, <u32>indexIn(report.topShape, METADATA)).value;
   }
-  const cut = <u32>(cutEnd - cutStart);
-  if (left != <u32>(objectEnd - start) - cut) return false;
-  let length: u32 = cut == 0 ? left : <u32>(cutStart - start);
+  const cut = <u32>(report.cutEnd - report.cutStart);
+  if (left != <u32>(report.objectEnd - start) - cut) return false;
+  let length: u32 = cut == 0 ? left : <u32>(report.cutStart - start);
   while (sameBytes(json, start, length)) {
     left -= length;
     if (left == 0) return true;
     json += length;
-    start = cutEnd;
+    start = report.cutEnd;
     length = left;
   }
   return false;
@@ -103,4 +105,24 @@ export function objectStageLike(objects: Objects, slot: i32): i32 {
   if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
   objectRetain(objects, <u32>current);
   return current;
+}
+
+/**
+ * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
+ * once: one call an event instead of five. Of the report, only its type, its resourceVersion and
+ * what was staged are valid then.
+ */
+export function eventStage(stream: Stream, objects: Objects): i32 {
+  const code = eventNext(stream);
+  if (
+    code != VALUE || report.hasObject == 0 || report.eventType == TYPE_OTHER ||
+    report.escapedNames != 0 || !isRegular() || !isExpected()
+  ) return code;
+  const version = objectStage(objects);
+  if (version == NO_MEMORY) return NOT_STAGED;
+  reportVersion();
+  report.stagedObject = <u32>version;
+  report.stagedShapes = shapesOf(objectAt(objects, <u32>version));
+  streamTake(stream);
+  return STAGED;
 }

@@ -16,8 +16,23 @@ export class QueueStats {
   adds: f64;
 }
 
-let lastWait: f64 = 0;
-let lastWork: f64 = 0;
+/**
+ * What calls find beside what they answer. The host reads it, by an export for each field, before
+ * its next call.
+ *
+ *   0         8         16            20             24
+ *   |wait f64 |work f64 |priority i32 |raisedFrom i32|requeued u32|
+ */
+@unmanaged
+class CallResults {
+  wait: f64; // seconds that the key handed out last had been dirty (timed queues)
+  work: f64; // seconds that the key done last was processed (timed queues)
+  priority: i32; // of the key that a priority queue handed out last
+  raisedFrom: i32; // the priority before, of the key whose add answered RAISED_FLAG last
+  requeued: u32; // keys that the last slotsDone made ready again
+}
+
+export const results: CallResults = changetype<CallResults>(memory.data(32, 8));
 
 function observe(histogram: usize, seconds: f64): void {
   store<f64>(histogram, load<f64>(histogram) + seconds);
@@ -38,8 +53,9 @@ export function endWait(queue: Table, record: KeyState): u32 {
 
 function startTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
-  lastWait = max(now - times.added, 0) / 1000;
-  observe(queue.stats + (STATS_WAITS << 3), lastWait);
+  const seconds = max(now - times.added, 0) / 1000;
+  results.wait = seconds;
+  observe(queue.stats + (STATS_WAITS << 3), seconds);
   times.started = now;
   const newest = queue.newest;
   times.before = newest;
@@ -51,8 +67,9 @@ function startTimes(queue: Table, slot: u32, now: f64): void {
 
 export function endTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
-  lastWork = max(now - times.started, 0) / 1000;
-  observe(queue.stats + (STATS_WORKS << 3), lastWork);
+  const seconds = max(now - times.started, 0) / 1000;
+  results.work = seconds;
+  observe(queue.stats + (STATS_WORKS << 3), seconds);
   const before = times.before;
   const after = times.after;
   if (before == 0) queue.longest = after;
@@ -79,9 +96,9 @@ export function bucketOf(queue: Table, record: KeyState): u64 {
  * Seconds that the key handed out last had waited, and that the key done last took (timed queues).
  */
 export function queueLastWait(): f64 {
-  return lastWait;
+  return results.wait;
 }
 
 export function queueLastWork(): f64 {
-  return lastWork;
+  return results.work;
 }

@@ -14,8 +14,9 @@ import {
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
   BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SHORT,
-  fail, failure, failureAt, isSpace, setLenient, skipString, skipValue,
+  fail, isSpace, setLenient, skipString, skipValue,
 } from "./json";
+import { report } from "./report";
 import { scanEvent, scanLimit, scanObject } from "./scan";
 
 const STREAM_BYTES: u32 = 64;
@@ -45,12 +46,6 @@ const MOST_KEPT: u32 = 4 << 20; // for etcd's largest object, and a chunk behind
  */
 let spare: usize = 0;
 let spareBytes: u32 = 0;
-
-/** Of the value found last: addresses. */
-export let valueStart: usize = 0;
-export let valueEnd: usize = 0;
-export let nameStart: usize = 0;
-export let nameEnd: usize = 0;
 
 /** A stream of values of at most `limit` bytes each, or null when there is no memory. */
 export function streamNew(limit: u32): Stream | null {
@@ -137,11 +132,11 @@ function taken(stream: Stream, to: u32): void {
 }
 
 /**
- * Counts brackets on, from where it left off. True: the value, an object or an array, ends at
- * valueEnd. 16 bytes at a time: the running parity of quotes tells what is inside of strings; a
+ * Counts brackets on, from where it left off. Answers where the value, an object or an array, ends;
+ * 0: not all of it has come. 16 bytes at a time: the running parity of quotes tells what is inside of strings; a
  * block with a backslash is read byte by byte.
  */
-function findEnd(stream: Stream): bool {
+function findEnd(stream: Stream): usize {
   const block = stream.block;
   const end = block + stream.end;
   let p = block + stream.seen;
@@ -168,10 +163,7 @@ function findEnd(stream: Stream): bool {
           while (both != 0) {
             const bit = ctz(both);
             if (closing & (1 << bit)) {
-              if (--depth == 0) {
-                valueEnd = p + bit + 1;
-                return true;
-              }
+              if (--depth == 0) return p + bit + 1;
             } else depth++;
             both &= both - 1;
           }
@@ -191,17 +183,14 @@ function findEnd(stream: Stream): bool {
       } else if (c == QUOTE) inString = 1;
       else if (c == OPEN_BRACE || c == OPEN_BRACKET) depth++;
       else if (c == CLOSE_BRACE || c == CLOSE_BRACKET) {
-        if (--depth == 0) {
-          valueEnd = p;
-          return true;
-        }
+        if (--depth == 0) return p;
       }
     }
   }
   stream.seen = <u32>(p - block);
   stream.depth = depth;
   stream.inString = inString;
-  return false;
+  return 0;
 }
 
 const AN_EVENT: u32 = 0;
@@ -214,30 +203,30 @@ function scan(what: u32, p: usize): usize {
 
 /**
  * The value at Stream.start, which begins with a brace. VALUE: it is checked, and lies from
- * valueStart to valueEnd.
+ * valueStart to valueEnd of the report.
  */
 function next(stream: Stream, what: u32): i32 {
   const limit = stream.limit;
   const block = stream.block;
-  valueStart = block + stream.start;
+  const start = block + stream.start;
+  report.valueStart = start;
   scanLimit(block + stream.end);
   if (stream.counting == 0) {
-    valueEnd = scan(what, valueStart);
-    if (valueEnd != 0) return valueEnd - valueStart > limit ? TOO_LONG : VALUE;
-    if (failure != BAD_UTF8 && failureAt + SHORT < block + stream.end) return BAD;
+    const end = scan(what, start);
+    report.valueEnd = end;
+    if (end != 0) return end - start > limit ? TOO_LONG : VALUE;
+    if (report.failure != BAD_UTF8 && report.failureAt + SHORT < block + stream.end) return BAD;
     stream.counting = 1;
     stream.seen = stream.start;
     stream.depth = 0;
     stream.inString = 0;
   }
-  if (!findEnd(stream)) return streamPending(stream) > limit ? TOO_LONG : MORE;
-  if (valueEnd - valueStart > limit) return TOO_LONG;
-  const end = valueEnd;
-  const scanned = scan(what, valueStart);
-  if (scanned == 0 && failure == BAD_UTF8) {
-    valueEnd = end;
-    return RAW;
-  }
+  const end = findEnd(stream);
+  if (end == 0) return streamPending(stream) > limit ? TOO_LONG : MORE;
+  report.valueEnd = end;
+  if (end - start > limit) return TOO_LONG;
+  const scanned = scan(what, start);
+  if (scanned == 0 && report.failure == BAD_UTF8) return RAW;
   // Where brackets do not close in the order in which they opened, counting finds an end that
   // scanning does not.
   if (scanned != 0 && scanned != end) fail(BAD_GRAMMAR, end);
@@ -258,7 +247,7 @@ export function eventNext(stream: Stream): i32 {
 
 /** The value found last is done with. */
 export function streamTake(stream: Stream): void {
-  taken(stream, <u32>(valueEnd - stream.block));
+  taken(stream, <u32>(report.valueEnd - stream.block));
 }
 
 // A list: { members, "items": [ objects ], members }
@@ -286,7 +275,7 @@ function goTo(stream: Stream, place: u32, taking: u32): void {
 /** Whether a scan that failed may succeed when more bytes have come. */
 @inline
 function moreOrBad(end: usize): i32 {
-  return failureAt + SHORT < end ? BAD : MORE;
+  return report.failureAt + SHORT < end ? BAD : MORE;
 }
 
 function bad(at: usize): i32 {
@@ -310,27 +299,33 @@ function scanMember(stream: Stream): i32 {
   const end = block + stream.end;
   const start = block + stream.start;
   if (load<u8>(start) != QUOTE) return bad(start);
-  nameStart = start + 1;
-  let p = skipString(nameStart);
+  const name = start + 1;
+  report.nameStart = name;
+  let p = skipString(name);
   if (p == 0) return moreOrBad(end);
-  nameEnd = p - 1;
+  const nameBytes = <u32>(p - name) - 1;
+  report.nameEnd = p - 1;
   while (p < end && isSpace(<u32>load<u8>(p))) p++;
   if (p == end) return MORE;
   if (load<u8>(p) != COLON) return bad(p);
   p++;
   while (p < end && isSpace(<u32>load<u8>(p))) p++;
   if (p == end) return MORE;
-  if (load<u8>(p) == OPEN_BRACKET && nameEnd - nameStart == 5 && load<u32>(nameStart) == 0x6d657469 && load<u8>(nameStart, 4) == 0x73) {
+  if (
+    load<u8>(p) == OPEN_BRACKET && nameBytes == 5 &&
+    load<u32>(name) == 0x6d657469 && load<u8>(name, 4) == 0x73
+  ) {
     goTo(stream, FIRST_ITEM, <u32>(p + 1 - start));
     return ITEMS;
   }
-  valueStart = p;
-  valueEnd = skipValue(p, 1);
-  if (valueEnd == 0) {
+  report.valueStart = p;
+  p = skipValue(p, 1);
+  report.valueEnd = p;
+  if (p == 0) {
     const answer = moreOrBad(end);
     return answer == MORE && <u32>(end - start) > stream.limit ? TOO_LONG : answer;
   }
-  if (valueEnd == end) return MORE; // a number may go on
+  if (p == end) return MORE; // a number may go on
   stream.place = AFTER_MEMBER;
   return MEMBER;
 }

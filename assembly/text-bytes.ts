@@ -7,7 +7,7 @@
 // every unit fits.
 
 import { Table } from "./record";
-import { LONGEST, growScratch, hashKept, scratch, scratchBytes } from "./text";
+import { LONGEST, ReadKey, UNREAD, growScratch, hashKept, scratch, scratchBytes } from "./text";
 
 const ONES: u64 = 0x0101010101010101;
 const HIGH: u64 = 0x8080808080808080;
@@ -43,8 +43,6 @@ function copyPlain(to: usize, from: usize, bytes: u32): bool {
   }
   return true;
 }
-
-let seenUnits: u32 = 0; // all units that were decoded, or-ed together
 
 @inline
 function hexDigit(c: u32): u32 {
@@ -96,7 +94,6 @@ function decode(to: usize, from: usize, bytes: u32): usize {
       unit = 0xdc00 | (point & 0x3ff);
       from += 4;
     }
-    seenUnits |= unit;
     store<u16>(to, unit);
     to += 2;
   }
@@ -107,11 +104,13 @@ function decode(to: usize, from: usize, bytes: u32): usize {
  * The decoded units from the scratch's begin to `end`, one byte a unit where all of them fit, are
  * the key.
  */
-function keepDecoded(table: Table, end: usize): void {
+function keepDecoded(table: Table, end: usize): ReadKey {
   const units = <u32>(end - scratch) >> 1;
-  const wide = seenUnits > 0xff;
+  let seen: u32 = 0;
+  for (let at = scratch; at < end; at += 2) seen |= <u32>load<u16>(at);
+  const wide = seen > 0xff;
   if (!wide) for (let i: u32 = 0; i < units; i++) store<u8>(scratch + i, load<u8>(scratch + (<usize>i << 1)));
-  hashKept(table, units, wide);
+  return hashKept(table, units, wide);
 }
 
 @inline
@@ -120,37 +119,27 @@ function scratchReady(bytes: u32): bool {
   return bytes <= LONGEST && (room <= scratchBytes || growScratch(room));
 }
 
-/**
- * Reads the content of a JSON string, between its quotes, as a key; false when there is no memory
- * for that.
- */
-export function readBytes(table: Table, from: usize, bytes: u32): bool {
-  if (!scratchReady(bytes)) return false;
-  if (copyPlain(scratch, from, bytes)) hashKept(table, bytes, false);
-  else {
-    seenUnits = 0;
-    keepDecoded(table, decode(scratch, from, bytes));
-  }
-  return true;
+/** Reads the content of a JSON string, between its quotes, as a key. */
+export function readBytes(table: Table, from: usize, bytes: u32): ReadKey {
+  if (!scratchReady(bytes)) return UNREAD;
+  if (copyPlain(scratch, from, bytes)) return hashKept(table, bytes, false);
+  return keepDecoded(table, decode(scratch, from, bytes));
 }
 
 /** Reads two contents with an ASCII character between them as one key. */
-export function readJoined(table: Table, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32): bool {
-  if (firstBytes > LONGEST || secondBytes > LONGEST || !scratchReady(firstBytes + 1 + secondBytes)) return false;
+export function readJoined(table: Table, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32): ReadKey {
+  if (firstBytes > LONGEST || secondBytes > LONGEST || !scratchReady(firstBytes + 1 + secondBytes)) return UNREAD;
   if (copyPlain(scratch, first, firstBytes) && copyPlain(scratch + firstBytes + 1, second, secondBytes)) {
     store<u8>(scratch + firstBytes, between);
-    hashKept(table, firstBytes + 1 + secondBytes, false);
-    return true;
+    return hashKept(table, firstBytes + 1 + secondBytes, false);
   }
-  seenUnits = 0;
   const middle = decode(scratch, first, firstBytes);
   store<u16>(middle, between);
-  keepDecoded(table, decode(middle + 2, second, secondBytes));
-  return true;
+  return keepDecoded(table, decode(middle + 2, second, secondBytes));
 }
 
 /** Reads the key of an object: namespace/name, or the name alone when it has no namespace. */
-export function readObjectKey(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): bool {
+export function readObjectKey(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): ReadKey {
   return namespaceBytes == 0
     ? readBytes(table, name, nameBytes)
     : readJoined(table, namespace, namespaceBytes, 0x2f, name, nameBytes);

@@ -10,7 +10,7 @@
 // seed can predict.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, KeyText, Table, inlineKey } from "./record";
+import { EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, WIDE_SHIFT, KeyText, Table, inlineKey } from "./record";
 
 @external("wasm:js-string", "length")
 declare function stringLength(text: externref): i32;
@@ -21,15 +21,30 @@ declare function charCodeAt(text: externref, index: i32): i32;
 // about 2^29
 export const LONGEST: u32 = 0x1fffffff;
 
-// The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at
-// least.
+/** The buffer for the bytes of the key that was read last, and its size. */
 export let scratch: usize = memory.data(1024, 64);
 export let scratchBytes: u32 = 1024;
-export let keyHash: u32 = 0;
-export let keyUnits: u32 = 0;
-export let keySplit: u32 = 0;
-export let keyBytes: u32 = 0;
-export let keyForm: u32 = 0;
+
+/**
+ * A key that was read: its hash in the lower half, its form (KeyText.form) in the upper half; or
+ * UNREAD. Its bytes lie at `scratch`, followed by at least eight zero bytes. As the value of a call
+ * it stays in registers: a record in memory made a queue cycle of a fresh key 3 % slower.
+ */
+export type ReadKey = u64;
+export const UNREAD: ReadKey = ~0; // there was no memory to read the key
+
+/**
+ * The lengths of the key that was read last, if it is EXTERNAL; else its form has them.
+ *
+ *   |units u32|split u32|
+ */
+@unmanaged
+class LongKey {
+  units: u32; // UTF-16 code units
+  split: u32; // units of the first part of a pair
+}
+
+export const longKey: LongKey = changetype<LongKey>(memory.data(8, 8));
 
 @inline
 function fold(hash: u64, word: u64, secret: u64): u64 {
@@ -37,7 +52,11 @@ function fold(hash: u64, word: u64, secret: u64): u64 {
   return ((mixed & 0xffffffff) * (mixed >> 32)) ^ rotl(mixed, 25) ^ secret;
 }
 
-let seenUnits: u32 = 0; // all units of the narrow reading, or-ed together
+/**
+ * All units of the narrow reading, or-ed together: beside the word that is read, a second result of
+ * four inlined calls. In a record each of them takes 6 bytes more (320 in the module of queues).
+ */
+let seenUnits: u32 = 0;
 
 @inline
 function fourUnits(text: externref, i: i32): u32 {
@@ -127,42 +146,39 @@ export function growScratch(bytes: u32): bool {
 }
 
 @inline
-function setKey(hash: u64, units: u32, split: u32, wide: bool): void {
+function keyOfHash(hash: u64, units: u32, split: u32, wide: bool): ReadKey {
   // The bucket index is the low bits: the last words' high bits must reach them.
   const mixed = (hash ^ (hash >> 32)) * 0x9fb21c651e98df25;
-  keyHash = <u32>(mixed >> 32);
-  keyUnits = units;
-  keySplit = split;
-  keyBytes = wide ? units << 1 : units;
-  const form: u32 = wide ? WIDE : 0;
-  keyForm = keyBytes > INLINE_BYTES ? form | EXTERNAL : form | units | (split << SPLIT_SHIFT);
+  let form = <u32>wide << WIDE_SHIFT;
+  if (units << <u32>wide > INLINE_BYTES) {
+    longKey.units = units;
+    longKey.split = split;
+    form |= EXTERNAL;
+  } else form |= units | (split << SPLIT_SHIFT);
+  return (<u64>form << 32) | (mixed >> 32);
 }
 
-/** Reads a string key into the scratch; false when there is no memory for that. */
-export function readKey(table: Table, text: externref): bool {
+/** Reads a string key into the scratch. */
+export function readKey(table: Table, text: externref): ReadKey {
   const units = stringLength(text);
-  if (<u32>units > LONGEST) return false;
-  if ((<u32>units << 1) + 16 > scratchBytes && !growScratch((<u32>units << 1) + 16)) return false;
+  if (<u32>units > LONGEST) return UNREAD;
+  if ((<u32>units << 1) + 16 > scratchBytes && !growScratch((<u32>units << 1) + 16)) return UNREAD;
   const seed = table.seed ^ <u64>units;
   const secret = table.secret;
   seenUnits = 0;
   let hash = readNarrow(text, units, scratch, seed, secret);
   const wide = seenUnits > 0xff;
   if (wide) hash = readWide(text, units, scratch, seed, secret);
-  setKey(hash, units, 0, wide);
-  return true;
+  return keyOfHash(hash, units, 0, wide);
 }
 
-/**
- * Reads a pair into the scratch, the second part behind the first; false when there is no memory
- * for that.
- */
-export function readPair(table: Table, first: externref, second: externref): bool {
+/** Reads a pair into the scratch, the second part behind the first. */
+export function readPair(table: Table, first: externref, second: externref): ReadKey {
   const split = stringLength(first);
   const rest = stringLength(second);
-  if (<u32>split > LONGEST || <u32>rest > LONGEST) return false;
+  if (<u32>split > LONGEST || <u32>rest > LONGEST) return UNREAD;
   const bytes = (<u32>(split + rest) << 1) + 24;
-  if (bytes > scratchBytes && !growScratch(bytes)) return false;
+  if (bytes > scratchBytes && !growScratch(bytes)) return UNREAD;
   const seed = table.seed ^ ((<u64>split << 32) | <u64>rest);
   const secret = table.secret;
   seenUnits = 0;
@@ -173,14 +189,13 @@ export function readPair(table: Table, first: externref, second: externref): boo
     hash = readWide(first, split, scratch, seed, secret);
     hash = readWide(second, rest, scratch + (split << 1), hash, secret);
   }
-  setKey(hash, split + rest, split, wide);
-  return true;
+  return keyOfHash(hash, split + rest, split, wide);
 }
 
 /**
  * Makes a key of the units that lie at the scratch already, hashed word by word as readKey does.
  */
-export function hashKept(table: Table, units: u32, wide: bool): void {
+export function hashKept(table: Table, units: u32, wide: bool): ReadKey {
   const secret = table.secret;
   let hash = table.seed ^ <u64>units;
   if (wide) {
@@ -203,7 +218,7 @@ export function hashKept(table: Table, units: u32, wide: bool): void {
     store<u64>(scratch + units, 0);
     hash = fold(hash, word, secret);
   }
-  setKey(hash, units, 0, wide);
+  return keyOfHash(hash, units, 0, wide);
 }
 
 // Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones
@@ -217,21 +232,26 @@ function bytesEqual(a: usize, b: usize, bytes: u32): bool {
 }
 
 @inline
-export function copyKey(to: usize): void {
-  const last: u32 = keyBytes < 8 ? 0 : keyBytes - 8;
+export function keyBytes(form: u32): u32 {
+  return (form & EXTERNAL ? longKey.units : form & 0xff) << ((form >> WIDE_SHIFT) & 1);
+}
+
+/** Copies the key that was read last, of so many bytes. */
+@inline
+export function copyKey(to: usize, bytes: u32): void {
+  const last: u32 = bytes < 8 ? 0 : bytes - 8;
   for (let i: u32 = 0; i < last; i += 8) store<u64>(to + i, load<u64>(scratch + i));
   store<u64>(to + last, load<u64>(scratch + last));
 }
 
+/** Whether a record has the key that was read last, whose form this is. */
 @inline
-export function isKey(key: KeyText): bool {
-  if (key.form != keyForm) return false;
-  if (keyForm & EXTERNAL) {
-    return (
-      key.units == keyUnits &&
-      key.split == keySplit &&
-      bytesEqual(key.block, scratch, keyBytes)
-    );
+export function isKey(key: KeyText, form: u32): bool {
+  if (key.form != form) return false;
+  let from = inlineKey(key);
+  if (form & EXTERNAL) {
+    if (key.units != longKey.units || key.split != longKey.split) return false;
+    from = key.block;
   }
-  return bytesEqual(inlineKey(key), scratch, keyBytes);
+  return bytesEqual(from, scratch, keyBytes(form));
 }

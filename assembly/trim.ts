@@ -13,7 +13,8 @@
 import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { sameName } from "./path";
-import { isRegular, objectEnd, objectStart, scanLimit, scanObject } from "./scan";
+import { report } from "./report";
+import { isRegular, scanLimit, scanObject } from "./scan";
 import { skipAny, skipPlainText, skipSpaces } from "./skip";
 
 
@@ -35,9 +36,18 @@ const LARGE: u32 = 1 << 20; // a copy of that size is not kept for smaller ones
 
 let copy: usize = 0;
 let room: u32 = 0;
-/** What is before `read` has been copied to what is before `write`, or was cut. */
-let read: usize = 0;
-let write: usize = 0;
+/**
+ * A trim under way: what is before `read` has been copied to what is before `write`, or was cut.
+ *
+ *   |read u32|write u32|
+ */
+@unmanaged
+class TrimProgress {
+  read: usize;
+  write: usize;
+}
+
+const progress: TrimProgress = changetype<TrimProgress>(memory.data(8, 8));
 
 function roomFor(bytes: u32): bool {
   if (bytes <= room && (room < LARGE || bytes >= LARGE)) return true;
@@ -50,9 +60,10 @@ function roomFor(bytes: u32): bool {
 }
 
 function cut(from: usize, to: usize): void {
-  memory.copy(write, read, from - read);
-  write += from - read;
-  read = to;
+  const bytes = from - progress.read;
+  memory.copy(progress.write, progress.read, bytes);
+  progress.write += bytes;
+  progress.read = to;
 }
 
 function fateOf(node: usize, name: usize, bytes: u32): u32 {
@@ -116,15 +127,15 @@ function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
  */
 export function trimScanned(tree: usize): i32 {
   // A copy that is trimmed further stays where it is: what is written never overtakes what is read.
-  if (objectStart != copy && !roomFor(<u32>(objectEnd - objectStart) + SLACK)) return NO_MEMORY;
-  const start = objectStart;
-  read = start;
-  write = copy;
+  const start = report.objectStart;
+  if (start != copy && !roomFor(<u32>(report.objectEnd - start) + SLACK)) return NO_MEMORY;
+  progress.read = start;
+  progress.write = copy;
   const end = trimValue(tree, tree, start, 0);
   if (end == 0) return FALLBACK;
-  if (read == start) return 0;
+  if (progress.read == start) return 0;
   cut(end, end);
-  scanLimit(write);
+  scanLimit(progress.write);
   scanObject(copy, 0);
   return isRegular() ? 1 : FALLBACK;
 }
