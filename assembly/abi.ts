@@ -5,7 +5,7 @@
 export const NOTHING: i32 = -1;
 export const NO_MEMORY: i32 = -2; // nothing was changed
 export const STALE: i32 = -3; // the host's slot has been given back since the host got it
-export const FALLBACK: i32 = -4; // the bytes do not tell: the host decodes the object
+export const FALLBACK: i32 = -4; // the host has to decode the object
 
 // Beside the slot that a call answers.
 /**
@@ -35,8 +35,8 @@ export const DONE_KEPT: i32 = 1; // done; the key waits or is pinned, and keeps 
 export const DONE_REQUEUED: i32 = 2; // done and, as it was dirty, ready again
 export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
-// Rules of a queue, for queueRules. 0 is client-go's way: an add and a wait of one key know nothing
-// of each other.
+// Rules of a queue, for queueRules. 0 is client-go's way: an add and a wait of one key are
+// independent.
 export const ADD_ENDS_WAIT: u32 = 1;
 export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that runs
 

@@ -1,4 +1,4 @@
-// Whether an arena is what arena.ts promises: for tests, which call it between random operations.
+// Checks the invariants of arena.ts, for tests, which call it between random operations.
 
 import { wordAt } from "./memory";
 import { arenaAt } from "./arena";
@@ -22,7 +22,7 @@ class Counts {
 
 const counts: Counts = changetype<Counts>(memory.data(16, 16));
 
-/** Walks a segment; what is wrong in it, or 0. */
+/** Walks a segment. Answers 0, or the number of the check that failed. */
 function checkSegment(arena: Arena, segment: usize): i32 {
   const end = segment + changetype<Segment>(segment).bytes - SEGMENT_END;
   const cursor = arena.cursor;
@@ -55,11 +55,12 @@ function checkSegment(arena: Arena, segment: usize): i32 {
   if ((head & ~PREVIOUS_FREE) != 0 || <usize>changetype<Block>(end).owner != segment) return 8;
   if (((head & PREVIOUS_FREE) != 0) != ((before & FREE) != 0)) return 9;
   if (before & FREE && load<u32>(block - 4) != beforeSize) return 10;
-  const empty = (before & FREE) != 0 && beforeSize == changetype<Segment>(segment).bytes - SEGMENT_HEAD - SEGMENT_END;
+  const inside = changetype<Segment>(segment).bytes - SEGMENT_HEAD - SEGMENT_END;
+  const empty = (before & FREE) != 0 && beforeSize == inside;
   return empty == (arena.spare == segment) ? 0 : 11;
 }
 
-/** Walks the lists of free blocks; what is wrong in them, or 0. */
+/** Walks the lists of free blocks. Answers 0, or the number of the check that failed. */
 function checkLists(arena: Arena): i32 {
   let listed: u32 = 0;
   for (let level: u32 = 0; level < LEVELS; level++) {
@@ -83,7 +84,7 @@ function checkLists(arena: Arena): i32 {
   return listed == counts.holes ? 0 : 25;
 }
 
-/** 0, or the number of what is wrong first. */
+/** 0, or the number of the first check that failed. */
 export function arenaCheck(arena: Arena): i32 {
   counts.blocks = 0;
   counts.holes = 0;

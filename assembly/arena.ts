@@ -6,8 +6,8 @@
 //
 // Invariants, checked by arenaCheck:
 // - every byte between a segment's head and its end belongs to exactly one block;
-// - no two free blocks are neighbours: a block that is released joins its neighbours at once (the flag PREVIOUS_FREE and the size in the last
-//   word of a free block find the one before it);
+// - no two free blocks are neighbours: a block that is released joins its neighbours at once (the
+//   flag PREVIOUS_FREE and the size in the last word of a free block find the one before it);
 // - a live block is where the directory has its owner, and an owner has one block at most;
 // - a free block is in the list of its size (holes.ts), and no other block is.
 //
@@ -15,19 +15,21 @@
 // the live bytes is free, blocks slide: from a cursor on, live blocks move down over the hole in
 // front of them, so that one hole grows until the request fits. At a free share f that moves about
 // S (1 - f) / f bytes for a request of S. A call moves 256 KiB and 32 times the request at most,
-// never more than 16 MiB, and goes round what is longer than a quarter of that; then it takes a new
+// never more than 16 MiB, and skips blocks longer than a quarter of that; then it takes a new
 // segment. Measured with 100 000 blocks of 3.4 KB, each update 10 % up or down: the arena stays 4 %
 // above the live bytes and nothing moves, as an update mostly takes the hole that another one left.
 // With blocks of 60 B to 150 KB it stays 7 % above. Letting blocks shrink and grow in their places
-// was worse, 9 % above with 3.9 KB moved for each update: what they leave between neighbours fits
-// nobody.
+// was worse, 9 % above with 3.9 KB moved for each update: the holes left between neighbours fit no
+// other block.
 //
 // Segments are a 32nd of the arena at most, from 64 KiB to 16 MiB, or as long as a request needs.
-// Before memory grows, a shorter block that is free is taken where four of the requests fit: what a
-// list left behind that came while the arena was small is too short for those that come after it.
+// Before memory grows, a shorter free block is taken where four of the requests fit: segments of a
+// list that came while the arena was small are too short for the lists after it.
 // With lists of new objects one after the other memory grew to 3.4 times the live bytes; now to
-// 2.3. Empty ones go back to memory.ts, but for one that is small beside the live bytes. 64 bytes
-// behind each block may be read, so that scanners read words of 16 past its end.
+// 2.3. Empty segments go back to memory.ts, except one that is small beside the live bytes.
+// 64 bytes behind each block may be read, so that scanners read words of 16 past its end.
+//
+// Raw loads and stores: the directory's addresses and the size in the last word of a free block.
 
 import { blockAlloc, blockFree, blockSize, largestFree, setWord, wordAt } from "./memory";
 import {
@@ -63,7 +65,9 @@ export function arenaFree(arena: Arena): void {
   }
   const directory = arena.directory;
   const chunks = arena.chunks;
-  for (let chunk: u32 = 0; chunk < chunks; chunk++) blockFree(<usize>wordAt(directory, chunk), OWNERS_BYTES);
+  for (let chunk: u32 = 0; chunk < chunks; chunk++) {
+    blockFree(<usize>wordAt(directory, chunk), OWNERS_BYTES);
+  }
   if (directory != 0) blockFree(directory, arena.directorySize << 2);
   blockFree(changetype<usize>(arena), ARENA_BYTES);
 }
@@ -170,7 +174,7 @@ function addSegment(arena: Arena, size: u32): bool {
     segment = blockAlloc(bytes);
   }
   if (segment == 0) return false;
-  // The last one: slides come last to what was filled last and has fewest holes.
+  // Appended, as slides reach it last: what was filled last has the fewest holes.
   const previous = arena.last;
   changetype<Segment>(segment).next = 0;
   changetype<Segment>(segment).previous = previous;
@@ -254,8 +258,7 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
   const longest = budget >> 2;
   let moved: u64 = 0;
   let found: usize = 0;
-  // Only where a segment may have too few free bytes for the request is it worth to count them
-  // first.
+  // Free bytes are counted first only where a segment may have too few of them for the request.
   let full: usize = size > LARGEST_SEGMENT >> 8 ? endIfFull(arena, block, size) : 0;
   if (full != 0) block = full;
   while (arena.slideLeft > 0) {
@@ -314,7 +317,7 @@ function slide(arena: Arena, size: u32, budget: i64): usize {
 
 // ---- blocks
 
-/** A free block of at least `size` bytes, by whatever it takes; 0: no memory. */
+/** A free block of at least `size` bytes: found, made by a slide, or new; 0: no memory. */
 function findHole(arena: Arena, size: u32): usize {
   const found = fit(arena, size);
   if (found != 0) return found;
@@ -331,7 +334,7 @@ function findHole(arena: Arena, size: u32): usize {
 
 /**
  * Gives the owner a block of at least `bytes` bytes, 8-byte aligned, with arbitrary content, and
- * answers its address. A block that the owner has is released for it: its bytes are gone. Other
+ * answers its address. A block that the owner has is released, and its bytes are lost. Other
  * blocks may move. 0 when there is no memory: then every owner has what it had, though perhaps
  * elsewhere.
  */

@@ -1,35 +1,38 @@
 // The exports of the caches' module, grouped by structure. scripts/embed-abi.ts writes their
 // signatures for the host; the conventions are those of index.ts.
 
-/** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
-export function abortTrap(): void {
-  unreachable();
-}
-
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export {
-  keysSeed, keysNew, keysFree, keysFind, keysIntern, slotNew as keysSlotNew, release as keysRelease, keysUsed, keysFindBytes,
-  keysInternBytes, keysFindObject, keysInternObject, keysText, keysTextUnits, keysTextWide,
+  keysSeed, keysNew, keysFree, keysFind, keysIntern, slotNew as keysSlotNew, release as keysRelease,
+  keysUsed, keysFindBytes, keysInternBytes, keysFindObject, keysInternObject, keysText,
+  keysTextUnits, keysTextWide,
 } from "./keys";
 export {
-  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut, indexPutSlot, indexList, indexSet, indexSetCount,
-  indexNextValue,
+  indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut,
+  indexPutSlot, indexList, indexSet, indexSetCount, indexNextValue,
 } from "./indices";
 export {
-  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner, arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
+  arenaNew, arenaFree, arenaAlloc, arenaRelease, arenaAt, arenaSize, arenaFits, arenaOwner,
+  arenaSetOwner, arenaLive, arenaTotal, arenaMoved,
 } from "./arena";
 export { arenaCheck } from "./arena-check";
 export { pathNew, pathFree, pathValues, pathList } from "./path";
 export { indexByPath, objectIndex } from "./path-index";
 export { jsonDepth } from "./json";
-export { scanExpect, scanExpected, scanHint, scanKeepManaged, scanReport, scannedSlot } from "./scan";
+export {
+  scanExpect, scanExpected, scanHint, scanKeepManaged, scanReport, scannedSlot,
+} from "./scan";
 export { objectMeet, objectMet } from "./changes";
 export { membersSpans, objectMembers } from "./members";
 export { trimScanned } from "./trim";
 export { shapeAt } from "./shapes";
-export { streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext, listEnded } from "./stream";
 export {
-  objectsNew, objectsFree, objectAt, objectRetain, objectRelease, objectOf, objectReady, objectPut, objectTake, objectReplace,
-  objectsLive, objectsTotal, objectSize, objectMark, objectsMarked, objectSlot,
+  streamNew, streamFree, streamRoom, streamPushed, streamPending, streamTake, eventNext, listNext,
+  listEnded,
+} from "./stream";
+export {
+  objectsNew, objectsFree, objectAt, objectRetain, objectRelease, objectOf, objectReady, objectPut,
+  objectTake, objectReplace, objectsLive, objectsTotal, objectSize, objectMark, objectsMarked,
+  objectSlot,
 } from "./objects";
 export { eventStage, objectStage, objectStageLike } from "./stage";

@@ -28,7 +28,8 @@ function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
     const old = key.at;
     if (backoff) record.meta = meta | STATE_BACKOFF;
     const mode = how & WAIT_MODE;
-    if (at == old || (mode == WAIT_EARLIEST && at > old) || (mode == WAIT_LATEST && at < old)) return NOTHING;
+    if (at == old) return NOTHING;
+    if ((mode == WAIT_EARLIEST && at > old) || (mode == WAIT_LATEST && at < old)) return NOTHING;
   } else {
     record.meta = meta | STATE_WAITING | backoff;
     queue.waiting++;
@@ -49,7 +50,9 @@ export function delayAdd(queue: Table, key: externref, at: f64, how: u32): i32 {
   return addRead(queue, readKey(queue, key), at, how);
 }
 
-export function delayAddPair(queue: Table, first: externref, second: externref, at: f64, how: u32): i32 {
+export function delayAddPair(
+  queue: Table, first: externref, second: externref, at: f64, how: u32,
+): i32 {
   return addRead(queue, readPair(queue, first, second), at, how);
 }
 
@@ -119,10 +122,7 @@ function advanceMany(queue: Table, now: f64): u32 {
   return count;
 }
 
-/**
- * Adds every key whose wait has ended to the queue, in the order of their times, and says how many
- * that were.
- */
+/** Adds every key whose wait has ended, in the order of their times. Answers how many. */
 export function delayAdvance(queue: Table, now: f64): u32 {
   let count: u32 = 0;
   while (delayNext(queue) <= now) {
@@ -150,13 +150,8 @@ export function delayFire(queue: Table, now: f64): i32 {
 }
 
 /**
- * Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot
- * has been given back.
- */
-
-/**
- * Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING.
- * +Infinity ends any wait.
+ * Ends the first wait that is due, for hosts that add the key themselves: its slot, with SLOT_FLAG
+ * when the key was otherwise idle and the slot was given back; or NOTHING. +Infinity ends any wait.
  */
 export function delayPop(queue: Table, now: f64): i32 {
   if (queue.heapSize == 0 || !(delayNext(queue) <= now) || queue.heapSize == 0) return NOTHING;
@@ -173,7 +168,7 @@ function forgetWait(queue: Table, slot: u32): i32 {
   return slot | SLOT_FLAG;
 }
 
-/** Takes a delayed add back: the slot, or NOTHING when its key does not wait. */
+/** Cancels a delayed add: the slot, as from delayPop, or NOTHING when its key does not wait. */
 export function delayCancel(queue: Table, slot: u32): i32 {
   return (recordOf(queue, slot).meta & STATE_WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
 }

@@ -1,4 +1,6 @@
 // An entry of the delay heap, its order, and the sorting of many.
+//
+// Raw loads and stores: an entry moved as two words, and the counters of buckets, bare u32.
 
 import { blockAlloc, blockFree } from "./memory";
 
@@ -32,7 +34,8 @@ export function before(at: f64, sequence: u32, other: Entry): bool {
 export function isSecond(a: usize, b: usize): i32 {
   const aAt = entryOf(a).at;
   const bAt = entryOf(b).at;
-  return <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(entryOf(b).sequence - entryOf(a).sequence) < 0));
+  const isEarlier = <i32>(<i32>(entryOf(b).sequence - entryOf(a).sequence) < 0);
+  return <i32>(bAt < aAt) | (<i32>(bAt == aAt) & isEarlier);
 }
 
 @inline

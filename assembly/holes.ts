@@ -1,16 +1,22 @@
 // The shape of an arena (arena.ts) and its free blocks, by size.
 //
-//   segment   |next u32|previous u32|bytes u32|-|  blocks …  |end: a header of size 0, then room that nobody has|
+//   segment   |next u32|previous u32|bytes u32|-|  blocks …  |end: header of size 0|unused bytes|
 //   block     |size, flags u32|owner u32|  bytes  |
-//   free      |size, flags u32|next u32 |previous u32| … |size u32|        next and previous of its list
+//   free      |size, flags u32|next u32 |previous u32| … |size u32|   next, previous: in its list
 //
 // A free block is in the list of its size, and no other block is. There are 32 lists to each power
 // of two, found by two levels of bits (TLSF, Masmano and others 2004): a fit that is a 32nd too
 // long at most, in constant time.
+//
+// Raw loads and stores: lists and bits of lists, bare u32, and the last word of a free block.
 
 import { setWord, wordAt } from "./memory";
 
-
+/**
+ * The header of an arena, before its bits and lists of free blocks.
+ *
+ *   |fields, see below|lists u32[LEVELS]|heads u32[LEVELS * 32]|
+ */
 @unmanaged
 export class Arena {
   segments: usize; // first segment
@@ -48,6 +54,7 @@ export function headsOf(arena: Arena): usize {
 export const LEVELS: u32 = 24;
 const LOOKS: u32 = 4; // blocks looked at in the list where only some are long enough
 
+/** A segment's header; drawn at the top of the file. */
 @unmanaged
 export class Segment {
   next: usize;
@@ -61,13 +68,14 @@ export const SEGMENT_END: u32 = 72; // its header, and 64 B that may be read
 export const BLOCK_HEAD: u32 = 8;
 export const SMALLEST_BLOCK: u32 = 16;
 
+/** A block's header; drawn at the top of the file. */
 @unmanaged
 export class Block {
   head: u32; // size and flags
   owner: u32;
 }
 
-/** A free block, in the list of its size. */
+/** A free block, in the list of its size; drawn at the top of the file. */
 @unmanaged
 export class Hole {
   head: u32;

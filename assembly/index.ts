@@ -7,27 +7,27 @@
 // NO_MEMORY or 0 and have changed nothing then. Nothing here reads a clock: times are f64
 // milliseconds passed in. An assertion that fails traps: a trap is always a bug of ours.
 
-/** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
-export function abortTrap(): void {
-  unreachable();
-}
-
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export {
-  keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair, slotNew as keysSlotNew, release as keysRelease, keysUsed,
+  keysSeed, keysNew, keysFree, keysFind, keysFindPair, keysIntern, keysInternPair,
+  slotNew as keysSlotNew, release as keysRelease, keysUsed,
 } from "./keys";
 export {
-  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
-  queueState, queueLen, queueProcessing, queueDepth, queueStats, queueUnfinished, queueLongest, priorityNew,
+  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
+  queueRules, queueState, queueLen, queueProcessing, queueDepth, queueStats, queueUnfinished,
+  queueLongest, priorityNew,
 } from "./queue";
 export { queueLastWait, queueLastWork } from "./states";
 export { delayNext } from "./waiting";
-export { delayAdd, delayAddPair, delayAddSlot, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
 export {
-  priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
-  levelsSurvey, levelPriority, levelDepth, levelLongest,
+  delayAdd, delayAddPair, delayAddSlot, delayAdvance, delayFire, delayPop, delayCancel, delayUntil,
+  delayWaiting,
+} from "./delay";
+export {
+  priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom,
+  priorityOf, levelsSurvey, levelPriority, levelDepth, levelLongest,
 } from "./priority";
 export {
-  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh, slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsBusy,
-  slotAdded, slotStarted,
+  slotsBlock, slotIssue, slotPin, slotUnpin, slotNumber, slotAdd, slotGet, slotDone, slotsFresh,
+  slotsAdd, slotsGet, slotsDone, slotsRequeued, slotsBusy, slotAdded, slotStarted,
 } from "./slots";

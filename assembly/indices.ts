@@ -1,18 +1,22 @@
 // An index: value → dense set of object slots, and for each object the values it is listed under.
 //
-//   values: a key table (keys.ts) whose records hold the set: block of u32 object slots, how many, room for how many
-//   objects: a column of 16 B by object slot, in chunks of 1024:   |count u32|value u32|position u32|room u32|
-//            one value (the common case): value and position in its set stand there
-//            more: `value` is a block of `room` pairs |value u32|position u32|, the lowest value first
+//   values:  a key table (keys.ts) whose records hold the set: block of u32 object slots, their
+//            count, and the room of the block
+//   objects: a column of 16 B by object slot, in chunks of 1024:
+//            |count u32|value u32|position u32|room u32|
+//            one value (the common case): value and position in its set
+//            more: `value` is a block of `room` pairs |value u32|position u32|, lowest value first
 //
 // Invariants: for every pair (value, position) of an object, the value's set holds the object's
 // slot at that position; a set is never empty: its value is given back with the last object
-// (client-go thread_safe_store.go; kubernetes #84959 is the leak that taught it).
+// (client-go thread_safe_store.go; kubernetes #84959 was a leak of empty sets).
 //
 // The host replaces an object's values in three steps: indexBegin, indexPush per value,
 // indexCommit. Until commit nothing is changed but values that were interned; commit reserves all
 // memory first and undoes those when there is none. An object that has one value and gets another,
 // as nearly all do, takes one step: indexPut.
+//
+// Raw loads and stores: a pair moved as one u64, and the list of values, bare u32.
 
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
@@ -22,6 +26,7 @@ import { readKey } from "./text";
 
 const INDEX_BYTES: u32 = 64;
 
+/** The header of an index: |values u32|directory u32|directorySize u32|chunks u32|. */
 @unmanaged
 export class Index {
   values: Table; // the key table of values
@@ -33,7 +38,7 @@ export class Index {
 const OBJECT_CHUNK_SHIFT: u32 = 10;
 const OBJECT_CHUNK_BYTES: u32 = 16 << 10;
 
-/** The values of an object. */
+/** The values of an object; drawn at the top of the file. */
 @unmanaged
 class Listed {
   count: u32;
@@ -42,7 +47,7 @@ class Listed {
   room: u32; // of the block of pairs
 }
 
-/** A value of an object, and the object's position in the value's set. */
+/** A value of an object, and the object's position in the value's set: |value u32|position u32|. */
 @unmanaged
 class Pair {
   value: u32;
@@ -170,7 +175,9 @@ export function indexFree(index: Index): void {
   const directory = index.directory;
   for (let chunk: u32 = 0; chunk < chunks; chunk++) {
     const objects = <usize>wordAt(directory, chunk);
-    for (let i: u32 = 0; i < 1 << OBJECT_CHUNK_SHIFT; i++) freePairs(changetype<Listed>(objects + (i << 4)));
+    for (let i: u32 = 0; i < 1 << OBJECT_CHUNK_SHIFT; i++) {
+      freePairs(changetype<Listed>(objects + (i << 4)));
+    }
     blockFree(objects, OBJECT_CHUNK_BYTES);
   }
   if (directory != 0) blockFree(directory, index.directorySize << 2);
@@ -261,7 +268,7 @@ function leaveSet(index: Index, value: u32, position: u32): bool {
   return last == 0;
 }
 
-/** Puts an object into the set of a value, for which there is room, and says so in a pair. */
+/** Puts an object into the set of a value, which has room for it, and writes the pair. */
 function joinSet(values: Table, value: u32, slot: u32, pair: Pair): void {
   const set = setOf(values, value);
   const position = set.count;
@@ -273,7 +280,9 @@ function joinSet(values: Table, value: u32, slot: u32, pair: Pair): void {
 
 /** Sorts pairs by value, as a heap: without memory, and fast in whichever order they come. */
 function sortPairs(pairs: usize, count: u32): void {
-  for (let i = <i32>(count >> 1) - 1; i >= 0; i--) sink(pairs, i, count, load<u64>(pairs + (<usize>i << 3)));
+  for (let i = <i32>(count >> 1) - 1; i >= 0; i--) {
+    sink(pairs, i, count, load<u64>(pairs + (<usize>i << 3)));
+  }
   while (count > 1) {
     count--;
     const end = pairs + (<usize>count << 3);
@@ -310,7 +319,9 @@ export function indexCommit(index: Index, slot: u32): i32 {
   if (!objectReady(index, slot)) return NO_MEMORY;
   const object = objectOf(index, slot);
   const old = object.count;
-  for (let i: u32 = 0; i < wanted; i++) if (!setReady(values, wordAt(list, i))) return undoSets(values);
+  for (let i: u32 = 0; i < wanted; i++) {
+    if (!setReady(values, wordAt(list, i))) return undoSets(values);
+  }
   const pairsBytes = wanted << 3;
   const pairs: usize = wanted > 1 ? blockAlloc(pairsBytes) : 0;
   if (wanted > 1 && pairs == 0) return undoSets(values);
@@ -376,7 +387,7 @@ export function indexCommit(index: Index, slot: u32): i32 {
  * values, which takes the three steps; or NO_MEMORY. After these two nothing has changed.
  */
 export function indexPut(index: Index, slot: u32, text: externref): i32 {
-  // Asked first: a value that was interned for nothing would have to be given back.
+  // Checked first: a value that was interned for nothing would have to be given back.
   if (hasObject(index, slot) && changetype<Listed>(objectOf(index, slot)).count > 1) return NOTHING;
   const values = indexValues(index);
   const value = intern(values, readKey(values, text));
@@ -406,15 +417,15 @@ export function indexPutSlot(index: Index, slot: u32, value: u32): i32 {
   return answer;
 }
 
-/** Gives a value back unless some object has it. */
+/** Gives a value back unless an object has it. */
 function dropUnlisted(values: Table, value: u32, answer: i32): i32 {
   if ((recordOf(values, value).meta & LISTED) == 0) release(values, value);
   return answer;
 }
 
 /**
- * Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the
- * values as they were.
+ * Frees the sets that were made for values that no object has, so that indexAbort finds the values
+ * as they were.
  */
 function undoSets(values: Table): i32 {
   for (let i: u32 = 0; i < listCount; i++) {
@@ -436,7 +447,7 @@ export function indexNextValue(index: Index, from: u32): i32 {
   return NOTHING;
 }
 
-/** The address of the u32 list that indexAbort and indexCommit speak of. */
+/** The address of the u32 list of values that indexAbort and indexCommit gave back. */
 export function indexList(): usize {
   return list;
 }

@@ -1,10 +1,12 @@
-// The grammar of JSON (RFC 8259) over bytes, checked to the last one: what JSON.parse would refuse
-// is refused here.
+// The grammar of JSON (RFC 8259) over bytes, checked to the last one: it refuses what JSON.parse
+// refuses.
 //
-// A skip takes the address of what it skips and answers the address behind it, or 0; then the report
-// has why and where. Nothing here knows where the bytes end: the caller has put a zero
-// byte behind them, which no rule accepts. So a document that ends too early fails at that
-// byte or, in a literal or a character, within the SHORT bytes before it.
+// A skip takes the address of what it skips and answers the address behind it, or 0; then the
+// report has the reason and the place (report.ts). The end of the bytes is a zero byte, which no
+// rule accepts. So a document that ends too early fails at that byte or, in a literal or a
+// character, within the SHORT bytes before it.
+//
+// Raw loads: single bytes, words and SIMD registers of the text.
 
 import { BAD_GRAMMAR, BAD_UTF8, TOO_DEEP } from "./abi";
 import { report } from "./report";
@@ -30,7 +32,7 @@ export const CLOSE_BRACKET: u32 = 0x5d;
 export const OPEN_BRACE: u32 = 0x7b;
 export const CLOSE_BRACE: u32 = 0x7d;
 
-/** How deep documents may nest; at most DEEPEST. */
+/** Limits how deep documents may nest; at most DEEPEST. */
 export function jsonDepth(levels: u32): void {
   deepest = min(levels, DEEPEST);
 }
@@ -78,7 +80,9 @@ function skipCharacter(p: usize): usize {
   if (a < 0xc2) return fail(BAD_UTF8, p);
   if (a < 0xe0) return isContinuation(b) ? p + 2 : fail(BAD_UTF8, p);
   if (!isContinuation(b) || !isContinuation(<u32>load<u8>(p, 2))) return fail(BAD_UTF8, p);
-  if (a < 0xf0) return (a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) ? fail(BAD_UTF8, p) : p + 3;
+  if (a < 0xf0) {
+    return (a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) ? fail(BAD_UTF8, p) : p + 3;
+  }
   if (a > 0xf4 || (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f)) return fail(BAD_UTF8, p);
   return isContinuation(<u32>load<u8>(p, 3)) ? p + 4 : fail(BAD_UTF8, p);
 }
@@ -89,8 +93,7 @@ function isHex(c: u32): bool {
 }
 
 /**
- * What a string cannot simply pass over: an escape, a character beyond ASCII, or a control
- * character, which ends it.
+ * Skips an escape or characters beyond ASCII in a string; refuses a control character.
  */
 function skipUnusual(p: usize): usize {
   const c = <u32>load<u8>(p);
@@ -107,11 +110,16 @@ function skipUnusual(p: usize): usize {
   report.escaped = true;
   const e = <u32>load<u8>(p, 1);
   if (e == 0x75) {
-    for (let i: usize = 2; i < 6; i++) if (!isHex(<u32>load<u8>(p + i))) return fail(BAD_GRAMMAR, p + i);
+    for (let i: usize = 2; i < 6; i++) {
+      if (!isHex(<u32>load<u8>(p + i))) return fail(BAD_GRAMMAR, p + i);
+    }
     return p + 6;
   }
   // " \ / b f n r t
-  if (e == QUOTE || e == BACKSLASH || e == 0x2f || e == 0x62 || e == 0x66 || e == 0x6e || e == 0x72 || e == 0x74) return p + 2;
+  if (
+    e == QUOTE || e == BACKSLASH || e == 0x2f || e == 0x62 || e == 0x66 || e == 0x6e ||
+    e == 0x72 || e == 0x74
+  ) return p + 2;
   return fail(BAD_GRAMMAR, p + 1);
 }
 
@@ -124,7 +132,10 @@ export function skipString(p: usize): usize {
   while (true) {
     const v = v128.load(p);
     const m = i8x16.bitmask(
-      v128.or(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))), i8x16.lt_s(v, i8x16.splat(0x20))),
+      v128.or(
+        v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
+        i8x16.lt_s(v, i8x16.splat(0x20)),
+      ),
     );
     if (m == 0) {
       p += 16;

@@ -6,8 +6,10 @@
 //   |hash, bits k to 27 |distance, 4 bits |slot + 1, k bits|
 //
 // The distance is how far the bucket is behind the home of its key (bits 0 to k - 1 of the hash),
-// so the home is known without the record; from FAR on the record has to be asked. Linear probing;
+// so the home is known without the record; from FAR on the record is read. Linear probing;
 // deletion shifts back, so there are no tombstones and churn costs no memory.
+//
+// Raw loads and stores: buckets, which are bare u32.
 
 import { NOTHING, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, setWord, wordAt } from "./memory";
@@ -101,7 +103,8 @@ function putBucket(buckets: usize, mask: u32, home: u32, from: u32, rest: u32, s
   let i = from;
   while (load<u32>(bucketAt(buckets, i)) != 0) i = (i + 1) & mask;
   const bits = <u32>popcnt(mask);
-  store<u32>(bucketAt(buckets, i), (rest << (bits + 4)) | (min((i - home) & mask, FAR) << bits) | (slot + 1));
+  const distance = min((i - home) & mask, FAR);
+  store<u32>(bucketAt(buckets, i), (rest << (bits + 4)) | (distance << bits) | (slot + 1));
 }
 
 /** How far an entry is behind its home. */
@@ -176,10 +179,12 @@ function addChunk(table: Table): bool {
   memory.fill(chunk, 0, CHUNK_BYTES);
   setWord(table.directory, chunks, <u32>chunk);
   table.chunks = chunks + 1;
-  // Generations begin at random: zeros, and the slots of another queue, are hardly ever taken for
-  // slots of this one.
+  // Generations begin at random, so that zeros and the slots of another queue are hardly ever valid
+  // here.
   const first = ((<u32>table.secret + changetype<u32>(table)) * 0x9e3779b1) & GENERATIONS;
-  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) recordOf(table, slot).meta = first;
+  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) {
+    recordOf(table, slot).meta = first;
+  }
   return true;
 }
 
@@ -210,10 +215,7 @@ function slotReady(table: Table): bool {
   );
 }
 
-/**
- * Takes a slot for a key of this form; slotReady has been asked. Of meta only the generation is
- * left by now.
- */
+/** Takes a slot for a key of this form, after slotReady; of its meta only the generation is set. */
 @inline
 function takeSlot(table: Table, meta: u32, form: u32): u32 {
   let slot: u32;
@@ -244,7 +246,8 @@ export function intern(table: Table, read: ReadKey): i32 {
   const used = table.used;
   const mask = table.mask;
   // At most five eighths full: probes stay within a cache line or two.
-  if ((table.buckets == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
+  const isFull = table.buckets == 0 || used >= (mask >> 1) + (mask >> 3);
+  if (isFull && !growBuckets(table)) return NO_MEMORY;
   if (!slotReady(table)) return NO_MEMORY;
   const form = <u32>(read >> 32);
   const bytes = keyBytes(form);
@@ -269,7 +272,7 @@ export function intern(table: Table, read: ReadKey): i32 {
   return slot;
 }
 
-/** A slot without a key: the host finds it by itself. NO_MEMORY: nothing was changed. */
+/** A slot without a key: the host maps keys to slots. NO_MEMORY: nothing was changed. */
 export function slotNew(table: Table): i32 {
   if (!slotReady(table)) return NO_MEMORY;
   return takeSlot(table, 0, 0);
@@ -293,19 +296,20 @@ function removeBucket(table: Table, hash: u32, slot: u32): void {
     const step = (i - hole) & mask;
     // An entry may move back to the hole unless its home lies behind the hole.
     if (distance < step) continue;
-    store<u32>(bucketAt(buckets, hole), (entry & ~(FAR << bits)) | (min(distance - step, FAR) << bits));
+    const moved = min(distance - step, FAR);
+    store<u32>(bucketAt(buckets, hole), (entry & ~(FAR << bits)) | (moved << bits));
     hole = i;
   }
   store<u32>(bucketAt(buckets, hole), 0);
 }
 
-/** The home bucket of a record's key, whatever is in it. */
+/** Loads the home bucket of a record's key ahead of its use. */
 @inline
 export function peekBucket(table: Table, record: KeyState): u64 {
   return load<u32>(bucketAt(table.buckets, record.hash & table.mask));
 }
 
-/** Gives the slot back; its key is forgotten. */
+/** Gives the slot and its key back. */
 export function release(table: Table, slot: u32): void {
   const record = recordOf(table, slot);
   const meta = record.meta;
@@ -355,11 +359,15 @@ export function keysInternBytes(table: Table, from: usize, bytes: u32): i32 {
  * The same by an object's namespace, which may be empty, and its name: as the string namespace/name
  * or name.
  */
-export function keysFindObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+export function keysFindObject(
+  table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32,
+): i32 {
   return find(table, readObjectKey(table, namespace, namespaceBytes, name, nameBytes));
 }
 
-export function keysInternObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+export function keysInternObject(
+  table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32,
+): i32 {
   return intern(table, readObjectKey(table, namespace, namespaceBytes, name, nameBytes));
 }
 

@@ -1,8 +1,10 @@
 // The ready keys of a priority queue: a level for each priority, in which keys stand in line.
 //
 //   levels, 64 B:  |entries u32|count u32|room u32|heap u32|every f64|closed u32|needed u32|
-//   entries:       room × level u32, lowest priority first: found by bisection; behind them room × level u32: the heap
-//   level, 64 B:   |priority i32|head u32|tail u32|tree u32|ready u32|waiting u32|place u32|        |oldest f64|rank f64|
+//   entries:       room × level u32, lowest priority first: found by bisection
+//                  room × level u32: the heap
+//   level, 64 B:   |priority i32|head u32|tail u32|tree u32|ready u32|waiting u32|place u32|-|
+//                  |oldest f64|rank f64|
 //
 // The line of a level is a doubly linked list and, for keys that come too late for their place, a
 // tree; the next key is the earlier of the two firsts. Nearly every key goes to the end of the
@@ -18,11 +20,15 @@
 // when all but two of those were history.
 //
 // Invariants:
-// - a key is in the line of its level exactly while it is dirty and not processing; late says that it is in the tree;
-// - `ready` counts the dirty keys of a level, those in processing included; `waiting` its waiting keys. A level is dropped only when both are
-//   0 and it is not that of priority 0, so what waits, comes back by done() or is added without priority finds its level without memory;
-// - a level is in the heap exactly while its line is not empty: `place` says where, 0 that it is not;
+// - a key is in the line of its level exactly while it is dirty and not processing; with STATE_LATE
+//   it is in the tree;
+// - `ready` counts the dirty keys of a level, those in processing included; `waiting` its waiting
+//   keys. A level is dropped only when both are 0 and its priority is not 0. So the end of a wait,
+//   done() and an add without priority find their level without memory;
+// - a level is in the heap exactly while its line is not empty: `place` is its place, or 0;
 // - `rank` of a level in the heap is that of the first key of its line.
+
+// Raw loads and stores: arrays of levels.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { STATE_LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record";
@@ -30,6 +36,7 @@ import { STATE_LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record"
 const LEVELS_BYTES: u32 = 64;
 const LEVEL_BYTES: u32 = 64;
 
+/** The header of the levels; drawn at the top of the file. */
 @unmanaged
 export class Levels {
   entries: usize; // block of the levels and of the heap
@@ -41,6 +48,7 @@ export class Levels {
   needed: u32; // levels that may not be dropped
 }
 
+/** Drawn at the top of the file. */
 @unmanaged
 export class Level {
   priority: i32;
@@ -77,7 +85,9 @@ export function levelsNew(everyMs: f64): Levels | null {
 
 export function levelsFree(levels: Levels): void {
   const count = levels.count;
-  for (let i: u32 = 0; i < count; i++) blockFree(changetype<usize>(levelAt(levels, i)), LEVEL_BYTES);
+  for (let i: u32 = 0; i < count; i++) {
+    blockFree(changetype<usize>(levelAt(levels, i)), LEVEL_BYTES);
+  }
   blockFree(levels.entries, levels.room << 3);
   blockFree(changetype<usize>(levels), LEVELS_BYTES);
 }
@@ -150,10 +160,7 @@ export function countWaiting(levels: Levels, level: Level, by: i32): void {
   levels.needed = levels.needed + <u32>isNeeded(level) - before;
 }
 
-/**
- * Drops the levels that nobody needs once they are most of all. For moments when nobody holds on to
- * a level.
- */
+/** Drops unneeded levels once they are more than half. No caller may hold a level across it. */
 @inline
 export function sweepOften(levels: Levels): void {
   const count = levels.count;
@@ -161,8 +168,8 @@ export function sweepOften(levels: Levels): void {
 }
 
 /**
- * Drops the levels that nobody needs and leaves room for as many as are kept, so that it is rarely
- * done again. False: no memory, and all are needed.
+ * Drops unneeded levels and leaves room for as many as are kept, so that it is rarely done again.
+ * False: no memory, and all are needed.
  */
 function sweep(levels: Levels): bool {
   const room = levels.room;
@@ -206,7 +213,7 @@ export function nextLevel(levels: Levels): Level | null {
 }
 
 /**
- * What the level's place in the heap goes by while this key (slot + 1) is the first of its line.
+ * The rank of a level while this key (slot + 1) is the first of its line.
  * See aging in priority.ts.
  */
 @inline
@@ -229,9 +236,7 @@ function putAt(levels: Levels, level: Level, at: u32): void {
   level.place = at;
 }
 
-/**
- * Puts a level where it belongs, at a place whose own level is elsewhere, or above or below that.
- */
+/** Sifts a level up or down from a free place of the heap. */
 function settle(levels: Levels, level: Level, at: u32): void {
   for (; at > 1; at >>= 1) {
     const above = load<Level>(heapAt(levels, at >> 1));
@@ -255,7 +260,7 @@ function settle(levels: Levels, level: Level, at: u32): void {
   putAt(levels, level, at);
 }
 
-/** The line of a level has a first key, and it may be another one. */
+/** Sets the rank of a level after the first key of its line may have changed. */
 function ranked(levels: Levels, level: Level, rank: f64): void {
   let at = level.place;
   if (at == 0) {
@@ -266,7 +271,7 @@ function ranked(levels: Levels, level: Level, rank: f64): void {
   settle(levels, level, at);
 }
 
-/** The line of a level is empty. */
+/** Takes a level whose line is empty out of the heap. */
 function leaveHeap(levels: Levels, level: Level): void {
   const size = levels.heap;
   const last = load<Level>(heapAt(levels, size));
@@ -291,8 +296,8 @@ function comesFirst(queue: Table, levels: Levels, slot: u32, other: u32): bool {
 /** Puts a key into the line of its level. */
 export function enterLine(queue: Table, levels: Levels, level: Level, slot: u32): void {
   const rank = rankOf(queue, levels, level, slot + 1);
-  // Not known by the place that it gets: where priorities age, the first key has the smaller
-  // rank.
+  // By rank, not by its place in line, which is not known yet: where priorities age, the first key
+  // has the smaller rank.
   if (level.place == 0 || rank < level.rank) ranked(levels, level, rank);
   let before = level.tail;
   for (let i: u32 = 0; before != 0 && comesFirst(queue, levels, slot, before - 1); i++) {

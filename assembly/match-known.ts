@@ -1,9 +1,11 @@
-// A value that is like one that has been checked: where two differ only in what strings, numbers
-// and words say, the grammar around these is the same, so that what is equal is compared and only
-// the rest is checked. An update is mostly that: a time, a counter, the name of a node.
+// Skips a value by comparing it with one that was checked before. Where two values differ only
+// within strings, numbers and words, the grammar around these is the same: equal bytes are compared
+// and only the rest is checked. Most updates change no more: a time, a counter, the name of a node.
 //
-// Invariant: whatever is answered but 0 is where skipValue would have ended, and the value is one
-// that it would have accepted.
+// Invariant: an answer other than 0 is where skipValue would have ended, and skipValue would have
+// accepted the value.
+//
+// Raw loads: bytes and SIMD registers of the two texts.
 
 import { BACKSLASH, QUOTE, skipScalar } from "./json";
 
@@ -12,8 +14,15 @@ import { BACKSLASH, QUOTE, skipScalar } from "./json";
 function equalBytes(a: usize, b: usize, most: usize): usize {
   let n: usize = 0;
   for (; n + 64 <= most; n += 64) {
-    const first = v128.or(v128.xor(v128.load(a + n), v128.load(b + n)), v128.xor(v128.load(a + n, 16), v128.load(b + n, 16)));
-    const second = v128.or(v128.xor(v128.load(a + n, 32), v128.load(b + n, 32)), v128.xor(v128.load(a + n, 48), v128.load(b + n, 48)));
+    const p = a + n, q = b + n;
+    const first = v128.or(
+      v128.xor(v128.load(p), v128.load(q)),
+      v128.xor(v128.load(p, 16), v128.load(q, 16)),
+    );
+    const second = v128.or(
+      v128.xor(v128.load(p, 32), v128.load(q, 32)),
+      v128.xor(v128.load(p, 48), v128.load(q, 48)),
+    );
     if (v128.any_true(v128.or(first, second))) break;
   }
   for (; n + 16 <= most; n += 16) {
@@ -34,11 +43,17 @@ function endsInText(p: usize, to: usize, inText: bool): bool {
     if (to - p >= 64) {
       const a = v128.load(p), b = v128.load(p, 16), c = v128.load(p, 32), d = v128.load(p, 48);
       const backslash = i8x16.splat(0x5c), quote = i8x16.splat(0x22);
-      const escapes = v128.or(v128.or(i8x16.eq(a, backslash), i8x16.eq(b, backslash)), v128.or(i8x16.eq(c, backslash), i8x16.eq(d, backslash)));
+      const escapes = v128.or(
+        v128.or(i8x16.eq(a, backslash), i8x16.eq(b, backslash)),
+        v128.or(i8x16.eq(c, backslash), i8x16.eq(d, backslash)),
+      );
       if (!v128.any_true(escapes)) {
-        // Each lane counts down by one for a quote: at most four, and their sum's parity is what
-        // counts.
-        const counts = i8x16.add(i8x16.add(i8x16.eq(a, quote), i8x16.eq(b, quote)), i8x16.add(i8x16.eq(c, quote), i8x16.eq(d, quote)));
+        // Each lane counts down by one for a quote, four at most; only the parity of the sum is
+        // used.
+        const counts = i8x16.add(
+          i8x16.add(i8x16.eq(a, quote), i8x16.eq(b, quote)),
+          i8x16.add(i8x16.eq(c, quote), i8x16.eq(d, quote)),
+        );
         quotes += popcnt(i8x16.bitmask(i8x16.shl(counts, 7)));
         p += 64;
         continue;
@@ -67,7 +82,10 @@ function plainEnd(p: usize): usize {
   while (true) {
     const v = v128.load(p);
     const m = i8x16.bitmask(
-      v128.or(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))), i8x16.lt_s(v, i8x16.splat(0x20))),
+      v128.or(
+        v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
+        i8x16.lt_s(v, i8x16.splat(0x20)),
+      ),
     );
     if (m == 0) {
       p += 16;
@@ -94,10 +112,10 @@ function isOfNumber(c: u32): bool {
 }
 
 /**
- * Where an object or array ends that is like the checked one from `known` to `knownEnd`; 0: it has
+ * Where an object or array ends that matches the checked one from `known` to `knownEnd`; 0: it has
  * to be checked. Bytes from `limit` on have not come yet; the first of them is 0.
  */
-export function endOfAlike(known: usize, knownEnd: usize, value: usize, limit: usize): usize {
+export function endOfMatching(known: usize, knownEnd: usize, value: usize, limit: usize): usize {
   let a = known, b = value;
   let from = known; // up to here it is known whether one is in a string
   let inText = false;

@@ -1,8 +1,11 @@
-// The members of an object inside of a version, found when somebody first asks for one of them:
-// which names in which order (shapes.ts), and where their values lie. So an object that is read at
-// one place is not decoded whole.
+// The members of an object inside of a version, found when one of them is first read: which names
+// in which order (shapes.ts), and where their values lie. So an object that is read at one place is
+// not decoded whole.
 //
-//   spans   of each member |start|end|, offsets from the first byte of the version's JSON, seven bits to a byte, so that the host can read them out as text
+//   spans   of each member |start u32|end u32|, offsets from the first byte of the version's JSON,
+//           seven bits to a byte, so that the host can read them as text
+//
+// Raw loads: bytes of the text.
 
 import { NO_SHAPE } from "./abi";
 import { Objects, jsonOf, objectAt, spanAt } from "./objects";
@@ -15,14 +18,17 @@ const TOO_FAR: u32 = 1 << 28;
 const names: usize = memory.data(64 << 4, 16);
 const spans: usize = memory.data(64 << 3, 16);
 
-/** Where objectMembers leaves the spans of what it found last. */
+/** Where objectMembers writes the spans of the members that it found last. */
 export function membersSpans(): usize {
   return spans;
 }
 
 @inline
 function spread(offset: u32): u32 {
-  return (offset & 0x7f) | ((offset & 0x3f80) << 1) | ((offset & 0x1fc000) << 2) | ((offset & 0xfe00000) << 3);
+  return (
+    (offset & 0x7f) | ((offset & 0x3f80) << 1) | ((offset & 0x1fc000) << 2) |
+    ((offset & 0xfe00000) << 3)
+  );
 }
 
 /** The shape of the object at an offset of a version's JSON, or NO_SHAPE: decode it whole. */

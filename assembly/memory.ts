@@ -1,14 +1,20 @@
-// Pages and blocks. The only file that calls memory.grow; everything else asks it for blocks.
+// Pages and blocks. The only file that calls memory.grow; all others take blocks from it.
 //
 // Blocks are powers of two from 64 B on, 64 B aligned, without headers: the code that frees a block
 // knows its size. A freed block goes to the list of its class and is handed out again; a request
 // that finds its list empty splits the smallest larger free block, then takes fresh memory. Halves
 // are not merged again: sizes here are few (chunks of 16 KiB, tables that double), so what a table
 // leaves behind when it doubles becomes chunks. Only keys too long for their record have sizes of
-// their own: what very many short ones have left does not serve longer ones.
+// their own: the blocks that many short ones left are of no use for longer ones.
 //
-// blockAlloc returns 0 when memory cannot grow. Callers ask before they change anything (growth
-// before mutation).
+// Raw loads and stores: the lists of free blocks and words of a block, bare u32.
+//
+// blockAlloc returns 0 when memory cannot grow. Callers take blocks before they change anything.
+
+/** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
+export function abortTrap(): void {
+  unreachable();
+}
 
 const SMALLEST_SHIFT: u32 = 6;
 const CLASSES: u32 = 26; // 64 B to 2 GiB
@@ -21,7 +27,7 @@ let top: usize = (__heap_base + 63) & ~63; // first byte never handed out
 let pageLimit: u32 = 65535; // one page short of 4 GiB, so that no address wraps
 
 // For tests that refuse the k-th block for every k. While they count, `largest` is 0: every request
-// leaves the usual path, which pays nothing for that.
+// leaves the usual path, which costs no test more.
 const LARGEST: u32 = 0x80000000;
 let largest: u32 = LARGEST;
 let granted: u32 = 0; // requests that are still granted while counting
@@ -81,14 +87,17 @@ export function blockAlloc(size: u32): usize {
     // An eighth more than needed, so that steady growth does not call the host for every page; the
     // exact size when that is refused.
     const generous = min(pages + (have >> 3), pageLimit);
-    if (memory.grow(generous - have) < 0 && (generous == pages || memory.grow(pages - have) < 0)) return 0;
+    if (
+      memory.grow(generous - have) < 0 &&
+      (generous == pages || memory.grow(pages - have) < 0)
+    ) return 0;
   }
   const block = top;
   top = <usize>end;
   return block;
 }
 
-/** The size of the largest block that is there without growth; 0: none is. */
+/** The size of the largest free block; 0: there is none. */
 @inline
 export function largestFree(): u32 {
   return <u32>64 << (31 - <u32>clz(freeClasses));

@@ -1,12 +1,15 @@
 // Objects as bytes: versions, and which version each slot of a store has.
 //
 // A version is the JSON of one object as it was scanned, less what is cut out, with the spans of
-// its members. It never changes; it lies in the arena, where it may move, so only its number stands
-// anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last
-// one to let go gives the bytes back.
+// its members. It never changes; it lies in the arena, where it may move, so all others keep its
+// number. It counts its references: a slot, a delta that waits, or a host's list; the release of
+// the last one frees the bytes.
 //
-//   |length u32|top shape u16, metadata shape u16|references u32|flags u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
-//   from the first byte of the JSON on|JSON|
+// Raw loads: SIMD registers of two texts, and both shapes in one word.
+//
+//   |length u32|topShape u16|metaShape u16|references u32|flags u32|spans|JSON|
+//   spans: of each member of the object, then of its metadata, |start u32|end u32|, from the first
+//   byte of the JSON on
 
 import {
   IS_ASCII, IS_MARKED, NOTHING, NO_MEMORY, STORED_FLAGS, STORED_LENGTH, STORED_REFERENCES,
@@ -23,23 +26,27 @@ import { METADATA, NAME, NAMESPACE, hasName, indexIn, shapeCount } from "./shape
 
 const OBJECTS_BYTES: u32 = 64;
 
-/** A store of versions. */
+/**
+ * A store of versions.
+ *
+ *   |arena|free|freeRoom|freeCount|versions|slots|slotsRoom|spare|, each u32
+ */
 @unmanaged
 export class Objects {
   arena: Arena;
   free: usize; // block of u32, version numbers to be used again
-  // numbers it has room for: all that were ever made, so that letting go needs no memory
+  // numbers it has room for: all that were ever made, so that a release needs no memory
   freeRoom: u32;
   freeCount: u32;
   versions: u32; // numbers ever made: all are below it
   slots: usize; // block of u32, version + 1 by slot
   slotsRoom: u32;
-  // version + 1 that nothing refers to any more, whose block the next one takes if it fits: it is
-  // still in the cache; 0: none
+  // version + 1 without references, whose block the next one takes if it fits, as it is still in
+  // the cache; 0: none
   spare: u32;
 }
 
-/** A version, before its spans and its JSON. */
+/** A version, before its spans and its JSON; drawn at the top of the file. */
 @unmanaged
 export class StoredObject {
   length: u32; // of the JSON
@@ -49,13 +56,12 @@ export class StoredObject {
   flags: u32;
 }
 
-/** Where a member's value lies, from the first byte of the JSON on. */
+/** Where a member's value lies, from the first byte of the JSON on: |start u32|end u32|. */
 @unmanaged
 export class Span {
   start: u32;
   end: u32;
 }
-
 
 // The host reads these fields by their words in abi.ts.
 if (
@@ -216,7 +222,7 @@ export function metaSpanOf(stored: StoredObject, known: usize): Span | null {
   return index < 0 ? null : spanAt(spansOf(stored), shapeCount(<u32>stored.topShape) + <u32>index);
 }
 
-/** What nobody refers to any more goes back to the arena. */
+/** Gives the block of the spare version back to the arena. */
 function dropSpare(objects: Objects): void {
   const spare = objects.spare;
   if (spare == 0) return;
@@ -225,10 +231,7 @@ function dropSpare(objects: Objects): void {
   giveNumber(objects, spare - 1);
 }
 
-/**
- * A version with room for so many bytes, and what else it is to have still to be written; or
- * NO_MEMORY.
- */
+/** A version with room for so many bytes, all of them still to be written; or NO_MEMORY. */
 export function newVersion(objects: Objects, exactly: u32): i32 {
   // Rounded, so that a version fits where one of a digit less was.
   const bytes = (exactly + 63) & ~63;
@@ -255,11 +258,20 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
     const last: usize = length - 16;
     let i: usize = 0;
     for (; i + 64 <= last; i += 64) {
-      const first = v128.or(v128.xor(v128.load(a + i), v128.load(b + i)), v128.xor(v128.load(a + i, 16), v128.load(b + i, 16)));
-      const second = v128.or(v128.xor(v128.load(a + i, 32), v128.load(b + i, 32)), v128.xor(v128.load(a + i, 48), v128.load(b + i, 48)));
+      const p = a + i, q = b + i;
+      const first = v128.or(
+        v128.xor(v128.load(p), v128.load(q)),
+        v128.xor(v128.load(p, 16), v128.load(q, 16)),
+      );
+      const second = v128.or(
+        v128.xor(v128.load(p, 32), v128.load(q, 32)),
+        v128.xor(v128.load(p, 48), v128.load(q, 48)),
+      );
       if (v128.any_true(v128.or(first, second))) return false;
     }
-    for (; i < last; i += 16) if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
+    for (; i < last; i += 16) {
+      if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false;
+    }
     return !v128.any_true(v128.xor(v128.load(a + last), v128.load(b + last)));
   }
   for (let i: usize = 0; i < length; i++) if (load<u8>(a + i) != load<u8>(b + i)) return false;
@@ -327,7 +339,10 @@ export function objectTake(objects: Objects, slot: u32): i32 {
 /** Bytes of live versions with their spans, and of all the memory they lie in. */
 export function objectsLive(objects: Objects): u32 {
   const spare = objects.spare;
-  return arenaLive(objects.arena) - (spare == 0 ? 0 : arenaSize(arenaAt(objects.arena, spare - 1)) + BLOCK_HEAD);
+  const spareBytes: u32 = spare == 0
+    ? 0
+    : arenaSize(arenaAt(objects.arena, spare - 1)) + BLOCK_HEAD;
+  return arenaLive(objects.arena) - spareBytes;
 }
 
 export function objectsTotal(objects: Objects): u32 {
@@ -339,13 +354,13 @@ export function objectSize(objects: Objects, version: u32): u32 {
   return arenaSize(arenaAt(objects.arena, version)) + <u32>BLOCK_HEAD;
 }
 
-/** Marks a version; for good, as it never changes. */
+/** Marks a version. There is no way back, as versions never change. */
 export function objectMark(objects: Objects, version: u32): void {
   const stored = objectAt(objects, version);
   stored.flags |= IS_MARKED;
 }
 
-/** How many slots have a version that is marked. Looks at all of them. */
+/** How many slots have a version that is marked. Reads all of them. */
 export function objectsMarked(objects: Objects): u32 {
   let marked: u32 = 0;
   const room = objects.slotsRoom;

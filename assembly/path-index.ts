@@ -1,4 +1,6 @@
-// An object's values under an index, from the bytes of its document: no string is made of them.
+// Indexes an object by the bytes of its document, without strings.
+//
+// Raw loads: the lengths of a path's names (path.ts).
 
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
@@ -26,7 +28,9 @@ function internValue(table: Table, value: PathValue): i32 {
  * where the first `skipped` names of the path have led. Answers as indexCommit; NO_MEMORY: then
  * indexAbort; FALLBACK: nothing was changed, decode that part and list its values.
  */
-export function indexByPath(index: Index, slot: u32, path: usize, skipped: u32, from: usize, end: usize): i32 {
+export function indexByPath(
+  index: Index, slot: u32, path: usize, skipped: u32, from: usize, end: usize,
+): i32 {
   const found = pathValues(path, skipped, from, end);
   return found < 0 ? found : listFound(index, slot, found);
 }

@@ -1,9 +1,11 @@
 // Index values by path, on the bytes of a document that is known to be valid JSON (64 bytes behind
-// its end must be readable): what bindings/base/json-path.ts gives for the parsed document, or
-// FALLBACK, when decoding it is the way to know.
+// its end must be readable): the values that bindings/base/json-path.ts finds in the parsed
+// document, or FALLBACK when the host has to decode it.
 //
-//   path      |names u32|, then of each name |bytes u32|its UTF-8|, padded so that the next one begins at 4 and 16 bytes behind it may be read
-//   values    by value |name u32|name bytes u32|content u32|content bytes u32|: spans of the document; no name: 0
+//   path      |names u32|, then of each name |bytes u32|UTF-8|, padded so that the next one begins
+//             at a multiple of 4 and 16 bytes behind it may be read
+//   values    of each |name u32|name bytes u32|content u32|content bytes u32|: spans of the
+//             document; no name: 0
 //
 // A value's content is a string's between its quotes, escapes included, or the text of a number,
 // true or false. With a name it is a member of an object at the path's end and stands for
@@ -12,12 +14,16 @@
 // Of members with one name the last counts, as in JSON.parse. FALLBACK: an escape in a name that a
 // path name may equal; a number that does not look in JSON as String() writes it; members of an
 // object at the end beyond MOST_MEMBERS; arrays in arrays beyond DEEPEST.
+//
+// Raw loads: bytes, words and SIMD registers of the text and of a path's names.
 
 import { FALLBACK, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { skipAny, skipPlainText, skipSpaces, skipText } from "./skip";
 
 export const VALUE_BYTES: u32 = 16;
+
+/** A value that was found; drawn at the top of the file. */
 @unmanaged
 export class PathValue {
   name: usize; // 0: none
@@ -39,7 +45,7 @@ let values: usize = memory.data(1024, 16);
 let valuesBytes: u32 = FIRST_BYTES;
 let count: u32 = 0;
 
-/** Where the values are that pathValues found last. */
+/** Where the values lie that pathValues found last. */
 export function pathList(): usize {
   return values;
 }
@@ -144,8 +150,8 @@ function findMember(p: usize, name: usize, nameBytes: u32): u64 {
 function pushMembers(p: usize): i32 {
   const first = count;
   let members: u32 = 0;
-  // Every member is added, whatever it is, so that a later one of its name takes its place; those
-  // that are no scalar are dropped at the end.
+  // Members of every type are added, so that a later one of the same name replaces an earlier one;
+  // those that are no scalar are dropped at the end.
   p = skipSpaces(p + 1);
   while (load<u8>(p) != 0x7d) {
     if (++members > MOST_MEMBERS) return FALLBACK;
@@ -218,7 +224,7 @@ function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 
 /**
  * How many values are under a path from the value at `from`, which ends at `end`; the first
  * `skipped` names of the path led there. They stand in pathList() until the next call. FALLBACK:
- * decode the value and ask json-path.ts. NO_MEMORY.
+ * the host decodes the value. NO_MEMORY.
  */
 export function pathValues(path: usize, skipped: u32, from: usize, end: usize): i32 {
   count = 0;

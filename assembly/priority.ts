@@ -1,11 +1,14 @@
 // The priority queue: controller-runtime pkg/controller/priorityqueue over the work queue's states.
 //
-// - dirty says that a key is ready: it stands in the line of its level (levels.ts) unless it is being processed; then it is hidden, and
-//   done() puts it in line at the place that its number gives it. A key is never dirty and waiting at once, unlike in other queues.
-// - KeyState.sequence is the key's number, its place among keys of one priority. A key gets a new number when it is added to a queue that does not
-//   have it, when its priority is raised, when its wait is put off, and when its wait ends by itself; not when an add ends it.
-// - A heap entry of a waiting key is live when both its number and its time are the key's: an earlier time keeps the number. A later one does
-//   not, so that a key has one live entry, however often its times come and go.
+// - A dirty key is ready: it is in the line of its level (levels.ts) unless it is being processed;
+//   then it is hidden, and done() puts it in line at the place that its number gives it. A key is
+//   never dirty and waiting at once, unlike in other queues.
+// - KeyState.sequence is the key's number, its place among keys of one priority. A key gets a new
+//   number when it is added to a queue that does not have it, when its priority is raised, when its
+//   wait is put off, and when its wait ends by itself; not when an add ends it.
+// - A heap entry of a waiting key is live when both its number and its time are the key's: an
+//   earlier time keeps the number. A later one does not, so that a key has one live entry, however
+//   often its time changes.
 //
 // Aging: a key of priority p that has been ready for w ms counts as p + w / every. All keys age
 // alike, so the order of two keys never changes while they are in line: the next one has the
@@ -91,14 +94,17 @@ function replaces(at: f64, until: f64, how: u32): bool {
 /** Whether an add without delay leaves the wait of a key; its priority counts all the same. */
 function isLeft(queue: Table, meta: u32, how: u32): bool {
   const mode = how & WAIT_MODE;
-  return mode == WAIT_LATEST || (mode == WAIT_EARLIEST && (meta & STATE_BACKOFF) != 0 && (queue.rules & ADD_KEEPS_BACKOFF) != 0);
+  if (mode != WAIT_EARLIEST) return mode == WAIT_LATEST;
+  return (meta & STATE_BACKOFF) != 0 && (queue.rules & ADD_KEEPS_BACKOFF) != 0;
 }
 
 /** For the level and the heap entry there is room. See priorityAdd for the answer. */
 function put(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u32): i32 {
   const times = timesOf(queue, slot);
   const meta = recordOf(queue, slot).meta;
-  if (meta & STATE_DIRTY) return level.priority > times.priority ? raise(queue, slot, level) : NOTHING;
+  if (meta & STATE_DIRTY) {
+    return level.priority > times.priority ? raise(queue, slot, level) : NOTHING;
+  }
   if (meta & STATE_WAITING) return putWaiting(queue, slot, level, now, after, how);
   times.priority = level.priority;
   const number = nextNumber(queue);
@@ -165,20 +171,26 @@ function addRead(
 }
 
 /**
- * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority
- * or a higher one, or is left to its wait; or its slot, alone: ready from now on; with SLOT_FLAG:
- * ready when done; with WAITS_FLAG; with RAISED_FLAG.
+ * Adds a key, or raises its priority, or changes its wait. Answers NO_MEMORY; NOTHING: it was
+ * ready, with that priority or a higher one, or it goes on waiting; or its slot, alone: it became
+ * ready; with SLOT_FLAG: it will be when it is done; with WAITS_FLAG: it waits; with RAISED_FLAG.
  */
-export function priorityAdd(queue: Table, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
+export function priorityAdd(
+  queue: Table, key: externref, priority: i32, now: f64, after: f64, how: u32,
+): i32 {
   return addRead(queue, readKey(queue, key), priority, now, after, how);
 }
 
-export function priorityAddPair(queue: Table, first: externref, second: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
+export function priorityAddPair(
+  queue: Table, first: externref, second: externref, priority: i32, now: f64, after: f64, how: u32,
+): i32 {
   return addRead(queue, readPair(queue, first, second), priority, now, after, how);
 }
 
-/** For a slot that the host found by itself. */
-export function priorityAddSlot(queue: Table, slot: u32, priority: i32, now: f64, after: f64, how: u32): i32 {
+/** For a slot of a key that the host maps. */
+export function priorityAddSlot(
+  queue: Table, slot: u32, priority: i32, now: f64, after: f64, how: u32,
+): i32 {
   const level = roomFor(queue, priority, after);
   return level === null ? NO_MEMORY : put(queue, slot, level, now, after, how);
 }
@@ -199,13 +211,13 @@ export function addDue(queue: Table, slot: u32, now: f64): void {
   becomeReady(queue, slot, levelOf(levelsOf(queue), timesOf(queue, slot).priority), now);
 }
 
-/** A key that does not wait any more is none of its level's waiting ones. */
+/** Takes a key whose wait has ended out of its level's count of waiting keys. */
 export function leaveWaiting(queue: Table, slot: u32): void {
   const levels = levelsOf(queue);
   countWaiting(levels, levelOf(levels, timesOf(queue, slot).priority), -1);
 }
 
-/** done() of a key that has become ready meanwhile. */
+/** Puts a key that became dirty while it was processed into the line of its level. */
 export function backInLine(queue: Table, slot: u32): void {
   const levels = levelsOf(queue);
   enterLine(queue, levels, levelOf(levels, timesOf(queue, slot).priority), slot);
@@ -222,7 +234,7 @@ export function takeByLevel(queue: Table, now: f64): i32 {
   countReady(levels, level, -1);
   results.priority = level.priority;
   const record = recordOf(queue, slot);
-  // As touchAhead in queue.ts, but no further than the next key: those behind it are known by
+  // As touchAhead in queue.ts, but no further than the next key: the ones behind it are found by
   // loading it.
   queue.touched = bucketOf(queue, record) ^ (next != 0 ? peekState(recordOf(queue, next - 1)) : 0);
   startProcessing(queue, slot, record, now);
@@ -239,7 +251,7 @@ export function priorityTaken(): i32 {
   return results.priority;
 }
 
-/** The priority that the key had whose add answered RAISED_FLAG last. */
+/** The former priority of the key whose add answered RAISED_FLAG last. */
 export function priorityRaisedFrom(): i32 {
   return results.raisedFrom;
 }
@@ -251,8 +263,8 @@ export function priorityOf(queue: Table, slot: u32): i32 {
 
 /**
  * How many levels there are, lowest first, for the calls below. Looks for the oldest ready key of
- * each: keys whose priority was raised stand behind younger ones, so all are looked at, in the
- * order of memory (8 ms for 10^6).
+ * each: keys whose priority was raised are behind younger ones, so all are read, in the order of
+ * memory (8 ms for 10^6).
  */
 export function levelsSurvey(queue: Table): u32 {
   const levels = levelsOf(queue);
@@ -280,7 +292,7 @@ export function levelDepth(queue: Table, index: u32): u32 {
 }
 
 /**
- * Seconds that the key has been ready that has been so the longest, of a timed queue and as of
+ * Seconds that the longest ready key of a level has been ready, in a timed queue and as of
  * levelsSurvey; 0 when there is none.
  */
 export function levelLongest(queue: Table, index: u32, now: f64): f64 {

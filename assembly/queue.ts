@@ -2,8 +2,8 @@
 // ring of slots.
 //
 // Invariants, as in client-go util/workqueue/queue.go:
-// - a key in the ring is dirty and not processing; a dirty key that is not processing is in the ring
-//   (unless the host keeps an order of its own: then it is in the host's);
+// - a key in the ring is dirty and not processing; a dirty key that is not processing is in the
+//   ring, or in the host's order where the host keeps one;
 // - a key that is processing is not in it: done() puts it back if it has become dirty meanwhile;
 // - a key with no state bit has no slot.
 // The ready keys of a priority queue stand in levels instead (priority.ts): it has no ring.
@@ -12,7 +12,7 @@
 //
 // Timed queues also keep when each key became dirty and when it was handed out, chain the keys
 // being processed in the order in which they were handed out (the first is the longest running),
-// and count what the metrics show.
+// and count for the metrics.
 
 import {
   ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, DONE_KEPT, DONE_RELEASED, DONE_REQUEUED, DONE_UNKNOWN, NOTHING,
@@ -29,8 +29,8 @@ import { addPlain, backInLine, takeByLevel } from "./priority";
 import { STATE_BACKOFF, STATE_MASK, KeyState, Table, peekState, recordOf, timesOf } from "./record";
 
 /**
- * A queue, or null when there is no memory. order: ORDER_LISTED, ORDER_BY_LEVEL, or ORDER_BY_HOST:
- * the host is told what is ready and chooses by queueTake.
+ * A queue, or null when there is no memory. order: ORDER_LISTED, ORDER_BY_LEVEL, or ORDER_BY_HOST,
+ * where the host keeps the ready slots and chooses by queueTake.
  */
 export function queueNew(timed: bool, order: u32): Table | null {
   const queue = keysNew();
@@ -64,7 +64,7 @@ export function queueFree(queue: Table): void {
   keysFree(queue);
 }
 
-/** A priority queue, or null when there is no memory. everyMs: see aging above; 0 for none. */
+/** A priority queue, or null when there is no memory. everyMs: aging (priority.ts); 0: none. */
 export function priorityNew(timed: bool, everyMs: f64): Table | null {
   const queue = queueNew(timed, ORDER_BY_LEVEL);
   if (queue === null) return null;
@@ -94,7 +94,9 @@ function pushReady(queue: Table, slot: u32): void {
  */
 @inline
 export function markDirty(queue: Table, slot: u32, now: f64): i32 {
-  return queue.levels != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
+  return queue.levels != 0
+    ? addPlain(queue, slot, now)
+    : markRecord(queue, slot, recordOf(queue, slot), now);
 }
 
 /** Of a queue without levels. */
@@ -137,7 +139,7 @@ export function queueAddPair(queue: Table, first: externref, second: externref, 
   return addRead(queue, readPair(queue, first, second), now);
 }
 
-/** For a slot that the host found by itself. */
+/** For a slot of a key that the host maps. */
 export function queueAddSlot(queue: Table, slot: u32, now: f64): i32 {
   return markDirty(queue, slot, now);
 }
@@ -150,8 +152,8 @@ const BUCKET_AHEAD: u32 = 4;
 /**
  * Loads what the calls to come will need, long before they do. Where keys come out in another order
  * than they went in, each state and each bucket is a cache miss; here the misses overlap with each
- * other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that
- * nobody reads.
+ * other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that is
+ * never read.
  */
 @inline
 function touchAhead(queue: Table, head: u32, ready: u32): void {
@@ -178,7 +180,7 @@ export function queueGet(queue: Table, now: f64): i32 {
   return takeFirst(queue, now);
 }
 
-/** Hands out the key that the host's order has chosen. False: that key is not ready. */
+/** Hands out the key that the host has chosen. False: that key is not ready. */
 export function queueTake(queue: Table, slot: u32, now: f64): bool {
   const record = recordOf(queue, slot);
   if ((record.meta & (STATE_DIRTY | STATE_PROCESSING)) != STATE_DIRTY) return false;
@@ -218,7 +220,8 @@ export function queueState(queue: Table, slot: u32): u32 {
 }
 
 /**
- * What is ready; in a priority queue, as in controller-runtime, also what will be when it is done.
+ * How many keys are ready; in a priority queue, as in controller-runtime, also those that will be
+ * when they are done.
  */
 export function queueLen(queue: Table): u32 {
   return queue.levels == 0 ? queue.tail - queue.head : queue.dirty;

@@ -5,20 +5,23 @@
 // directory of chunks costs one load that stays in the first-level cache: 16 KiB for a million
 // keys).
 //
-//   header, 128 B
-//   0        8        16       24       32       40        48       56       64       72       80       88       96
-//   |buckets |dir     |used    |free    |seed             |ready   |ring    |dirty   |heap    |size    |times   |stats
-//   |    mask|dirSize |slots   |secret…                   |    tail|    proc|        |    cap |    seq |        |
+//   header, 128 B, in words of 4 B where nothing is said
+//   0   |buckets   |mask      |directory |dir.Size  |used      |slots     |free      |chunks    |
+//   32  |seed u64             |secret u64           |head      |tail      |ring      |processing|
+//   64  |dirty     |longest   |heap      |h.Capacity|heapSize  |h.Sequence|waiting   |times     |
+//   96  |stats     |newest    |order     |rules     |touched u64          |levels    |ringMask  |
 //
-//   record, 64 B in two columns of its chunk: the state, 16 B, that getting, finishing and firing touch (256 of them fill one
-//   4 KiB page), and the key, 48 B, that only finding a key touches
-//   0     4     8     12    16        0           8     12                                              48
-//   |hash |meta |link |seq  |         |at         |form |key: 36 bytes                                  |
-//                                     |or 2 × u32 |     |or: block u32, units u32, split u32 (EXTERNAL) |
+//   record, 64 B in two columns of its chunk: the state, 16 B, which get, done and the end of a
+//   wait touch (256 of them fill one 4 KiB page), and the key, 48 B, which only a lookup touches
+//   0     4     8     12    16        0           8     12                                    48
+//   |hash |meta |link |seq  |         |at         |form |key: 36 bytes                         |
+//                                     |or 2 × u32 |     |or |block u32|units u32|split u32| …  |
+
+// Raw load: hash and meta of a state in one word.
 
 import { wordAt } from "./memory";
 
-/** The header of a table. */
+/** The header of a table; drawn at the top of the file. */
 @unmanaged
 export class Table {
   buckets: usize; // of u32[mask + 1], 0 before the first key
@@ -48,8 +51,8 @@ export class Table {
   times: usize; // directory of time chunks; 0: the queue is not timed
   stats: usize; // block of f64 counters; 0: the queue is not timed
   newest: u32; // slot + 1 that was handed out last (timed queues)
-  order: u32; // who keeps the order of what is ready, see below
-  rules: u32; // what an add does to a wait of the same key, see below
+  order: u32; // of the ready keys: ORDER_LISTED, ORDER_BY_HOST, ORDER_BY_LEVEL
+  rules: u32; // what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF
   touched: u64; // nothing reads it, see touchAhead in queue.ts
   levels: usize; // the levels of a priority queue; 0: the queue is none
   ringMask: u32;
@@ -61,7 +64,7 @@ export const CHUNK_BYTES: u32 = STATES_BYTES + (48 << 8);
 export const TIME_SHIFT: u32 = 5;
 export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 
-/** The state column of a record. */
+/** The state column of a record; drawn at the top of the file. */
 @unmanaged
 export class KeyState {
   hash: u32;
@@ -79,7 +82,8 @@ export const STATE_MARKED: u32 = 8;
 export const STATE_BACKOFF: u32 = 32;
 export const STATE_LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
 export const STATE_MASK: u32 = 0xff;
-export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
+// the table holds the key and a bucket points here; else the host maps the key to the slot
+export const KEYED: u32 = 1 << 8;
 // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
 export const EXTERNAL: u32 = 1 << 9;
 // the host has been given a slot with a generation: count it when the slot is given back
@@ -89,7 +93,7 @@ export const ISSUED: u32 = 1 << 10;
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
 export const GENERATIONS: u32 = 0xffc00000;
 
-/** The key column of a record; its first 8 bytes are 0 when the slot is taken. */
+/** The key column of a record, drawn at the top of the file; `at` is 0 when the slot is taken. */
 @unmanaged
 export class KeyText {
   at: f64; // ms: when waiting ends
@@ -102,13 +106,13 @@ export class KeyText {
 
 export const INLINE_BYTES: u32 = 36;
 
-/** The key column of a key of a priority queue while late; such a key is never waiting. */
+/** The key column of a late key of a priority queue, which never waits: |above u32|form … */
 @unmanaged
 export class TreeNode {
   above: u32; // slot + 1
 }
 
-/** The key column of an index value. */
+/** The key column of an index value: |members u32|count u32|form … */
 @unmanaged
 export class ValueSet {
   members: usize; // block of u32, object slots
@@ -122,7 +126,11 @@ export const SPLIT_SHIFT: u32 = 10;
 export const WIDE_SHIFT: u32 = 8;
 export const WIDE: u32 = 1 << 8;
 
-/** Times of a slot in timed queues, and its level in priority queues. */
+/**
+ * Times of a slot in timed queues, and its level in priority queues: 32 B in a chunk of 256.
+ *
+ *   |added f64|started f64|before u32|after u32|priority i32|previous u32|
+ */
 @unmanaged
 export class Times {
   added: f64; // when it became dirty
@@ -130,7 +138,7 @@ export class Times {
   before: u32; // slot + 1: handed out just before this one and still being processed
   after: u32; // slot + 1
   priority: i32; // of the level it was queued in last
-  previous: u32; // slot + 1: before it in the list of its level; right below it in the tree while late
+  previous: u32; // slot + 1: before it in the list of its level; while late, right below it
 }
 
 /** Where the units of an inline key lie. */

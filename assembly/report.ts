@@ -9,7 +9,7 @@
 //   |failure   |failureAt |version   |version    |staged     |staged    |            for the host
 //   |          |          |     Start|        End|     Object|    Shapes|
 //   56         60         64         68          |72         76         80  82  84  85  86
-//   |objectStart|objectEnd|cutStart  |cutEnd     |topCount   |metaCount |shapes |flags |  the core's
+//   |objectStart|objectEnd|cutStart |cutEnd      |topCount   |metaCount |shapes |flags |  internal
 
 import {
   ESCAPED_NAMES, EVENT_TYPE, FAILURE, FAILURE_AT, HAS_OBJECT, NAME_END, NAME_START, NO_SHAPE, PLAIN,

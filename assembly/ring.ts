@@ -1,11 +1,12 @@
 // The ready keys of a queue in their order: slots in a ring that has room for all slots of the
 // table.
 //
-//   ring:  capacity × slot u32, a power of two; head and tail count up and wrap, an index is what the mask leaves of them
+//   ring:  |slot u32| × capacity, a power of two; head and tail count up and wrap, and are masked
+//          to an index
 //
 // A key is in it at most once, so pushing never needs memory: the ring grows where the table gets
-// its slots (keys.ts). Keys lie side by side, so those to come can be looked at ahead of time; a
-// list through the records (tried) has to load each record to learn of the next.
+// its slots (keys.ts). Keys lie side by side, so the next ones can be loaded ahead of time; a list
+// through the records (tried) has to load each record to find the next.
 
 import { blockAlloc, blockFree, setWord, wordAt } from "./memory";
 import { Table } from "./record";

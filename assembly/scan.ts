@@ -1,17 +1,18 @@
-// One object of a resource, or one watch event with an object in it: checked to the last byte, and
-// where its parts lie.
+// Scans one object of a resource, or one watch event with an object in it: checks it to the last
+// byte and finds its parts.
 //
-// Results stand in static memory until the next scan: the members of the object and of its metadata
-// with their spans (shapes.ts), what the event says of its type, what is to be cut out. Addresses
-// are into the bytes that were scanned. Of members named twice the last counts, as in JSON.parse;
-// such an object, and any other whose members are no plain list, is odd: then the host decodes it
-// whole.
+// Results stand in static memory until the next scan: in the report (report.ts), and the members of
+// the object at TOP and of its metadata at META (shapes.ts). Addresses are into the bytes that were
+// scanned. Of members named twice the last counts, as in JSON.parse; such an object, and any other
+// whose members are no plain list, is odd: then the host decodes it whole.
+//
+// Raw loads: bytes and words of the text.
 
 import {
   BAD_GRAMMAR, EXPECTED_ROOM, NOTHING, NO_SHAPE, TOO_DEEP, TYPE_ADDED, TYPE_DELETED, TYPE_MODIFIED,
   TYPE_OTHER,
 } from "./abi";
-import { endOfAlike } from "./match-known";
+import { endOfMatching } from "./match-known";
 import {
   CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, fail, isTooDeep, skipSpace,
   skipString, skipValue,
@@ -43,7 +44,10 @@ function isMetadata(name: usize, length: usize): bool {
 
 @inline
 function isManagedFields(name: usize, length: usize): bool {
-  return length == 13 && load<u64>(name) == 0x46646567616e616d && load<u64>(name, 5) == 0x73646c6569466465;
+  return (
+    length == 13 && load<u64>(name) == 0x46646567616e616d &&
+    load<u64>(name, 5) == 0x73646c6569466465
+  );
 }
 
 /** From behind a name's closing quote to the value. */
@@ -73,12 +77,12 @@ let managedBytes: usize = 0;
 let managedAround: u32 = 0;
 
 /**
- * managedFields, which are cut out, so that no stored version has them: compared with those of the
- * object before, as objects that were made alike have them alike but for times and names.
+ * Skips managedFields. They are cut out, so that no stored version has them: they are compared with
+ * those of the object before, which often differ only in times and names.
  */
 function skipManaged(value: usize, around: u32): usize {
   if (managedAround == around) {
-    const end = endOfAlike(managed, managed + managedBytes, value, limit);
+    const end = endOfMatching(managed, managed + managedBytes, value, limit);
     if (end != 0) return end;
   }
   const end = skipValue(value, around);
@@ -147,7 +151,7 @@ export function scanHint(objects: usize, keys: usize): void {
   hintKeys = keys;
 }
 
-/** A scan may look at bytes below `end`. */
+/** Sets where the bytes end that a scan may read. */
 export function scanLimit(end: usize): void {
   limit = end;
 }
@@ -160,12 +164,13 @@ export function scannedSlot(keys: Table): i32 {
   const nameBytes = <u32>(name.valueEnd - nameAt) - 1;
   if (namespace === null) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
   const namespaceAt = namespace.value + 1;
-  return keysFindObject(keys, namespaceAt, <u32>(namespace.valueEnd - namespaceAt) - 1, nameAt, nameBytes);
+  const namespaceBytes = <u32>(namespace.valueEnd - namespaceAt) - 1;
+  return keysFindObject(keys, namespaceAt, namespaceBytes, nameAt, nameBytes);
 }
 
 /**
- * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal
- * to it, byte by byte, it need not check again.
+ * The stored version of the key that was scanned last, or null. Bytes that are equal to it need no
+ * check.
  */
 function storedLike(objects: Objects, keys: Table): StoredObject | null {
   if (report.metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
@@ -175,19 +180,21 @@ function storedLike(objects: Objects, keys: Table): StoredObject | null {
 }
 
 /**
- * Where the value of a member ends when it is like the one that the stored version has at the same
- * place: that one was checked. An update changes little, so that most of spec or status is compared
- * (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
+ * Where the value of a member ends that matches the one that the stored version has at the same
+ * place. An update changes little, so that most of spec or status is compared (a hundredth of a
+ * nanosecond a byte) and not checked again (four times that). 0: it has to be checked.
  */
 @inline
-function endLikeStored(stored: StoredObject, place: i32, name: usize, length: u32, value: usize): usize {
+function endLikeStored(
+  stored: StoredObject, place: i32, name: usize, length: u32, value: usize,
+): usize {
   const c = <u32>load<u8>(value);
-  // of others the end does not show in their own bytes
+  // the end of a number is not in its own bytes
   if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0;
   const span = storedMember(stored, place, name, length);
   if (span === null) return 0;
   const json = jsonOf(stored);
-  return endOfAlike(json + span.start, json + span.end, value, limit);
+  return endOfMatching(json + span.start, json + span.end, value, limit);
 }
 
 /** The object at `p`, which lies in `around` containers; answers where it ends, or 0. */
@@ -278,12 +285,11 @@ export function isNamed(): bool {
 
 /**
  * Whether the object can be kept as it is: a plain list of members, with metadata that has a name
- * and perhaps a namespace, both strings. Else the host decodes it whole, and finds out what is
- * wrong with it if anything is.
+ * and perhaps a namespace, both strings. Otherwise the host decodes it whole and reports errors.
  */
 export function isRegular(): bool {
-  if (report.topShape == NO_SHAPE || report.metaShape == NO_SHAPE || isOdd(report.topShape) || isOdd(report.metaShape)) return false;
-  return isNamed();
+  const top = report.topShape, meta = report.metaShape;
+  return top != NO_SHAPE && meta != NO_SHAPE && !isOdd(top) && !isOdd(meta) && isNamed();
 }
 
 const expected: usize = memory.data(2048, 16); // apiVersion, then kind, as JSON strings
@@ -311,10 +317,13 @@ function isOrAbsent(member: Member | null, at: usize, bytes: u32): bool {
 
 /**
  * Whether a regular object is of the expected kind: apiVersion and kind are absent or, byte by
- * byte, what was said.
+ * byte, those of scanExpect.
  */
 export function isExpected(): bool {
-  return isOrAbsent(topValue(API_VERSION), expected, apiVersionBytes) && isOrAbsent(topValue(KIND), expected + EXPECTED_ROOM, kindBytes);
+  return (
+    isOrAbsent(topValue(API_VERSION), expected, apiVersionBytes) &&
+    isOrAbsent(topValue(KIND), expected + EXPECTED_ROOM, kindBytes)
+  );
 }
 
 // A watch event
@@ -323,7 +332,9 @@ function typeOf(start: usize, end: usize): u32 {
   const length = end - start;
   const word = load<u64>(start);
   if (length == 7 && (word & 0xffffffffffffff) == 0x22444544444122) return TYPE_ADDED;
-  if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) return TYPE_MODIFIED;
+  if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) {
+    return TYPE_MODIFIED;
+  }
   if (length == 9 && word == 0x444554454c454422) return TYPE_DELETED;
   return TYPE_OTHER;
 }
@@ -366,7 +377,7 @@ export function scanEvent(p: usize): usize {
   }
 }
 
-/** Writes down what the host reads of the last scan; answers where: u32 words by the names in abi.ts. */
+/** Completes the report of the last scan for the host. Answers where it is (report.ts). */
 export function scanReport(): usize {
   const plain = isRegular() && isExpected();
   report.plain = <u32>plain;

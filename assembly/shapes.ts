@@ -2,11 +2,13 @@
 // number in place of its names.
 //
 //   shape: |hash u32|count u16, odd u16|known: u8[16], index + 1 of members looked for by name|
-//          count × |offset u32|length u32| of names, then the names, eight bytes of room behind each
+//          count × |offset u32|length u32|, then the names with eight bytes of room behind each
 //
 // A shape is odd when a plain list of its members would not be what JSON.parse gives: a name twice,
-// __proto__, an escape in a name. A shape is never given back: an API server writes few. Beyond
-// MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
+// __proto__, an escape in a name. A shape is never given back: an API server writes few. There are
+// at most MOST of them, with at most MOST_MEMBERS names in LONGEST bytes; otherwise NO_SHAPE.
+//
+// Raw loads and stores: bytes of names in words of eight, and tables of bare u16 and u8.
 
 import { NO_SHAPE, SHAPE_COUNT, SHAPE_NAMES } from "./abi";
 import { blockAlloc, setWord, wordAt } from "./memory";
@@ -15,7 +17,7 @@ export const MOST_MEMBERS: u32 = 64;
 const MOST: u32 = 1024;
 const LONGEST: u32 = 4096; // bytes of all names
 
-/** Before the spans of its names, and these. */
+/** The head of a shape; drawn at the top of the file. */
 @unmanaged
 export class Shape {
   hash: u32;
@@ -24,7 +26,7 @@ export class Shape {
   known: u8; // here begin u8[16]: index + 1 of members looked for by name
 }
 
-/** Of a name: from the first byte of its shape. */
+/** Where a name lies, from the first byte of its shape: |offset u32|length u32|. */
 @unmanaged
 class NameAt {
   offset: u32;
@@ -44,13 +46,13 @@ export const STATUS: usize = 4;
 export const NAME: usize = 5;
 export const NAMESPACE: usize = 6;
 export const RESOURCE_VERSION: usize = 7;
-export const GENERATION: usize = 8;
+export const METADATA_GENERATION: usize = 8;
 export const LABELS: usize = 9;
 export const ANNOTATIONS: usize = 10;
 export const DELETION_TIMESTAMP: usize = 11;
 export const MANAGED_FIELDS: usize = 12;
 
-/** A member as it is scanned: addresses. */
+/** Where a scanned member lies: |name u32|nameEnd u32|value u32|valueEnd u32|, addresses. */
 @unmanaged
 export class Member {
   name: usize;
@@ -105,7 +107,7 @@ function isShape(shape: Shape, members: usize, size: u32): bool {
   return true;
 }
 
-/** As isName, where a call costs nothing beside what is done. */
+/** As isName, by index, as a call: for where speed does not matter. */
 function isNameAt(shape: Shape, index: u32, name: usize, length: u32): bool {
   return isName(shape, nameEntry(shape, index), name, length);
 }
@@ -130,14 +132,16 @@ function hashOf(members: usize, size: u32): u32 {
 
 /** The shape of these members, or NO_SHAPE. `like` is a guess: the shape of the object before. */
 export function shapeOf(members: usize, size: u32, like: u32): u32 {
-  return intern(members, size, like, MOST);
+  return internShape(members, size, like, MOST);
 }
 
-function intern(members: usize, size: u32, like: u32, most: u32): u32 {
+function internShape(members: usize, size: u32, like: u32, most: u32): u32 {
   if (like < count && isShape(shapeAt(like), members, size)) return like;
   const hash = hashOf(members, size);
   let i = hash & TABLE_MASK;
-  for (let entry = <u32>load<u16>(table + (i << 1)); entry != 0; entry = <u32>load<u16>(table + (i << 1))) {
+  while (true) {
+    const entry = <u32>load<u16>(table + (i << 1));
+    if (entry == 0) break;
     const shape = shapeAt(entry - 1);
     if (shape.hash == hash && isShape(shape, members, size)) return entry - 1;
     i = (i + 1) & TABLE_MASK;
@@ -153,11 +157,11 @@ function intern(members: usize, size: u32, like: u32, most: u32): u32 {
 let likeNested: u32 = NO_SHAPE;
 
 /**
- * The same for an object inside of a version. Those leave room for the shapes without which no
- * version can be kept.
+ * The same for an object inside of a version. They may take a quarter of the shapes, as no version
+ * can be kept without the shapes of the object and its metadata.
  */
 export function nestedShapeOf(members: usize, size: u32): u32 {
-  likeNested = intern(members, size, likeNested, MOST >> 2);
+  likeNested = internShape(members, size, likeNested, MOST >> 2);
   return likeNested;
 }
 
@@ -166,16 +170,28 @@ function is(at: usize, length: u32, name: usize, nameLength: u32): bool {
   return length == nameLength && sameBytes(name, at, length);
 }
 
+/** The names of Shape.known in their order, each behind its length. */
 const KNOWN: usize = memory.data<u8>([
-  10, 97, 112, 105, 86, 101, 114, 115, 105, 111, 110, 4, 107, 105, 110, 100, 8, 109, 101, 116, 97, 100, 97, 116, 97, 4, 115, 112, 101, 99,
-  6, 115, 116, 97, 116, 117, 115, 4, 110, 97, 109, 101, 9, 110, 97, 109, 101, 115, 112, 97, 99, 101, 15, 114, 101, 115, 111, 117, 114, 99,
-  101, 86, 101, 114, 115, 105, 111, 110, 10, 103, 101, 110, 101, 114, 97, 116, 105, 111, 110, 6, 108, 97, 98, 101, 108, 115, 11, 97, 110,
-  110, 111, 116, 97, 116, 105, 111, 110, 115, 17, 100, 101, 108, 101, 116, 105, 111, 110, 84, 105, 109, 101, 115, 116, 97, 109, 112,
-  13, 109, 97, 110, 97, 103, 101, 100, 70, 105, 101, 108, 100, 115,
+  10, 97, 112, 105, 86, 101, 114, 115, 105, 111, 110, // apiVersion
+  4, 107, 105, 110, 100, // kind
+  8, 109, 101, 116, 97, 100, 97, 116, 97, // metadata
+  4, 115, 112, 101, 99, // spec
+  6, 115, 116, 97, 116, 117, 115, // status
+  4, 110, 97, 109, 101, // name
+  9, 110, 97, 109, 101, 115, 112, 97, 99, 101, // namespace
+  15, 114, 101, 115, 111, 117, 114, 99, 101, 86, 101, 114, 115, 105, 111, 110, // resourceVersion
+  10, 103, 101, 110, 101, 114, 97, 116, 105, 111, 110, // generation
+  6, 108, 97, 98, 101, 108, 115, // labels
+  11, 97, 110, 110, 111, 116, 97, 116, 105, 111, 110, 115, // annotations
+  17, 100, 101, 108, 101, 116, 105, 111, 110, 84, 105, 109, 101, 115, 116, 97, 109, 112,
+  13, 109, 97, 110, 97, 103, 101, 100, 70, 105, 101, 108, 100, 115, // managedFields
   0, 0, 0, 0, 0, 0, 0, 0,
-]); // the names of Shape.known in their order, each behind its length
+]);
 const KNOWN_COUNT: usize = 13;
-const PROTO: usize = memory.data<u8>([95, 95, 112, 114, 111, 116, 111, 95, 95, 0, 0, 0, 0, 0, 0, 0]);
+/** __proto__ */
+const PROTO: usize = memory.data<u8>([
+  95, 95, 112, 114, 111, 116, 111, 95, 95, 0, 0, 0, 0, 0, 0, 0,
+]);
 
 function makeShape(members: usize, size: u32, hash: u32): usize {
   let bytes: u32 = 0;

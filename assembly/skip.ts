@@ -1,10 +1,12 @@
-// Over the values of a document that is known to be valid JSON, as fast as its bytes can be looked
-// at: no grammar is checked here (json.ts has done that), so what is skipped must be complete, and
-// 64 bytes behind its end must be readable.
+// Skips values of a document that is known to be valid JSON. No grammar is checked here (json.ts
+// has done that), so what is skipped must be complete, and 64 bytes behind its end must be
+// readable.
 //
 // Objects and arrays are skipped 64 bytes at a time by bit masks: which bytes are escaped, which
 // quotes are left, what lies between them (a prefix sum of exclusive ors), and which brackets lie
-// outside; the way of simdjson (Langdale and Lemire 2019).
+// outside, as in simdjson (Langdale and Lemire 2019).
+//
+// Raw loads: bytes and SIMD registers of the text.
 
 const ODD: u64 = 0xaaaaaaaaaaaaaaaa;
 
@@ -13,7 +15,8 @@ const ODD: u64 = 0xaaaaaaaaaaaaaaaa;
 export function skipText(p: usize): usize {
   while (true) {
     const v = v128.load(p);
-    const m = i8x16.bitmask(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))));
+    const quotes = i8x16.eq(v, i8x16.splat(0x22)), backslashes = i8x16.eq(v, i8x16.splat(0x5c));
+    const m = i8x16.bitmask(v128.or(quotes, backslashes));
     if (m == 0) {
       p += 16;
       continue;
@@ -29,7 +32,8 @@ export function skipText(p: usize): usize {
 export function skipPlainText(p: usize): usize {
   while (true) {
     const v = v128.load(p);
-    const m = i8x16.bitmask(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))));
+    const quotes = i8x16.eq(v, i8x16.splat(0x22)), backslashes = i8x16.eq(v, i8x16.splat(0x5c));
+    const m = i8x16.bitmask(v128.or(quotes, backslashes));
     if (m == 0) {
       p += 16;
       continue;
@@ -76,7 +80,8 @@ function skipInside(p: usize): usize {
     text ^= text << 32;
     text ^= inText;
     inText = <u64>(<i64>text >> 63);
-    const e = v128.or(a, letterCase), f = v128.or(b, letterCase), g = v128.or(c, letterCase), h = v128.or(d, letterCase);
+    const e = v128.or(a, letterCase), f = v128.or(b, letterCase);
+    const g = v128.or(c, letterCase), h = v128.or(d, letterCase);
     const opens = mask(e, f, g, h, 0x7b) & ~text;
     let closes = mask(e, f, g, h, 0x7d) & ~text;
     if (<u32>popcnt(closes) < depth) depth += <u32>popcnt(opens) - <u32>popcnt(closes);

@@ -1,4 +1,4 @@
-// Slots in the host's hands, and many keys in one crossing.
+// Slots with a generation, by which the host names keys, and batches of them in one call.
 //
 // A slot that the host gets is its number in 22 bits below the 10 bits of its generation, which is
 // counted when a slot is given back after the host got it. Every call here compares the two, so a
@@ -7,6 +7,8 @@
 //
 // Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs
 // one call and a copy.
+//
+// Raw loads: the slots of a batch, bare u32.
 
 import {
   DONE_RELEASED, DONE_REQUEUED, NOTHING, SLOT_FLAG, SLOT_NUMBER, STALE, STATE_DIRTY, STATE_PINNED,
@@ -39,7 +41,7 @@ export function slotsBlock(count: u32): usize {
   return block;
 }
 
-/** The record when the host's slot still stands for its key, else null. */
+/** The record of the host's slot, or null when the slot has been given back since. */
 @inline
 function freshRecord(queue: Table, token: u32): KeyState | null {
   const slot = token & SLOT_NUMBER;
@@ -58,15 +60,12 @@ function issue(queue: Table, slot: u32): u32 {
   return (meta & GENERATIONS) | slot;
 }
 
-/** What the host calls a slot that it knows by its number. */
+/** The host's slot for the number of a slot. */
 export function slotIssue(queue: Table, slot: u32): u32 {
   return issue(queue, slot);
 }
 
-/**
- * Keeps the slot for its key until slotUnpin, and answers what the host calls it. Pinned again: the
- * same.
- */
+/** Keeps the slot for its key until slotUnpin. Answers the host's slot, also when pinned before. */
 export function slotPin(queue: Table, slot: u32): u32 {
   const record = recordOf(queue, slot);
   record.meta |= STATE_PINNED;
@@ -94,7 +93,8 @@ export function slotNumber(queue: Table, token: u32): i32 {
 export function slotAdd(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
   if (record === null) return STALE;
-  return queue.levels != 0 ? addPlain(queue, token & SLOT_NUMBER, now) : markRecord(queue, token & SLOT_NUMBER, record, now);
+  const slot = token & SLOT_NUMBER;
+  return queue.levels != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, record, now);
 }
 
 /** As queueGet, for one slot of the host. */
@@ -109,17 +109,14 @@ export function slotDone(queue: Table, token: u32, now: f64): i32 {
   return record === null ? STALE : endProcessing(queue, token & SLOT_NUMBER, record, now);
 }
 
-/**
- * How many of the first slots in the block stand for their keys: all, or the index of the first
- * that is stale.
- */
+/** The index of the first stale slot in the block, or `count`. */
 export function slotsFresh(queue: Table, count: u32): u32 {
   for (let i: u32 = 0; i < count; i++) if (freshRecord(queue, wordAt(block, i)) === null) return i;
   return count;
 }
 
 /**
- * Nothing but the list and the counters changes for a key that is added, handed out or done:
+ * Whether only the ring and the counters change for a key that is added, handed out or done:
  * batches keep those in registers.
  */
 @inline
@@ -127,7 +124,7 @@ function isPlain(queue: Table): bool {
   return (queue.stats | queue.order | queue.rules) == 0;
 }
 
-/** Adds the slots in the block, which are fresh, and says how many keys became ready by that. */
+/** Adds the slots in the block, none of them stale. Answers how many keys became ready. */
 export function slotsAdd(queue: Table, count: u32, now: f64): u32 {
   let ready: u32 = 0;
   const end = block + (<usize>count << 2);
@@ -160,8 +157,7 @@ export function slotsAdd(queue: Table, count: u32, now: f64): u32 {
 }
 
 /**
- * Hands out up to `most` ready keys: their slots, as the host calls them, are in the block then.
- * How many there were.
+ * Hands out up to `most` ready keys and writes the host's slots into the block. Answers how many.
  */
 export function slotsGet(queue: Table, most: u32, now: f64): u32 {
   let count: u32 = 0;
@@ -229,9 +225,9 @@ function donePlain(queue: Table, count: u32, fresh: bool): u32 {
 
 /**
  * Ends the processing of the slots in the block; a stale one and one that is not being processed
- * are passed over. `fresh`: slotsFresh has said that none is stale (one that is there twice is not
- * being processed the second time). The numbers of the slots that were given back are in the block
- * then; says how many. See slotsRequeued.
+ * are passed over. `fresh`: none is stale by slotsFresh (one that is there twice is not
+ * being processed the second time). Writes the numbers of the slots that were given back into the
+ * block and answers how many; slotsRequeued has how many became ready again.
  */
 export function slotsDone(queue: Table, count: u32, now: f64, fresh: bool): u32 {
   if (isPlain(queue)) return fresh ? donePlain(queue, count, true) : donePlain(queue, count, false);
@@ -258,8 +254,7 @@ export function slotsRequeued(): u32 {
 }
 
 /**
- * The first slot from `from` on whose key has something of it in the queue, pinned keys aside;
- * NOTHING at the end.
+ * The first slot from `from` on whose key is dirty, processing or waiting; NOTHING at the end.
  */
 export function slotsBusy(queue: Table, from: u32): i32 {
   const slots = queue.slots;

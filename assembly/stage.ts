@@ -1,4 +1,4 @@
-// Keeping the object that was scanned last as a version of a store.
+// Keeps the object that was scanned last as a version of a store.
 
 import { IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, STAGED, TYPE_OTHER, VALUE } from "./abi";
 import {
@@ -60,13 +60,14 @@ export function objectStage(objects: Objects): i32 {
 }
 
 /**
- * Whether nothing but kind and apiVersion come before the metadata. Of objects of the expected kind
- * that have the same bytes from the metadata on, these then say the same.
+ * Whether only kind and apiVersion come before the metadata. Then objects of the expected kind that
+ * have the same bytes from the metadata on are the same.
  */
 function isHeaded(shape: u32): bool {
-  // of what is not there the index is -1, which as u32 is larger than any
+  // the index of an absent member is -1: as u32, larger than any
   const metadata = <u32>indexIn(shape, METADATA);
-  return metadata == <u32>(<u32>indexIn(shape, KIND) < metadata) + <u32>(<u32>indexIn(shape, API_VERSION) < metadata);
+  const kind = <u32>indexIn(shape, KIND), apiVersion = <u32>indexIn(shape, API_VERSION);
+  return metadata == <u32>(kind < metadata) + <u32>(apiVersion < metadata);
 }
 
 /** Whether a stored version is the same as the object scanned last. */
@@ -95,10 +96,9 @@ function isScanned(stored: StoredObject): bool {
 }
 
 /**
- * The version of a slot once more, if the object scanned last is the same; else it is staged. For
- * lists: of a list that brings nothing new, nothing is kept twice. Events have the kind and
- * apiVersion that lists of built-in kinds leave out, so that what is in front of the metadata does
- * not count.
+ * Retains the version of a slot if the object scanned last is the same; else stages the object. So
+ * a list without changes adds no versions. Events have the kind and apiVersion that lists of
+ * built-in kinds leave out, so that what is in front of the metadata is not compared.
  */
 export function objectStageLike(objects: Objects, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);

@@ -1,20 +1,28 @@
-// What happens to a key's record when it is handed out, when it is done, and when its wait ends:
-// the states, the times and the counters, for queues of every order.
+// The states, times and counters of a key when it is handed out, when it is done and when its wait
+// ends, for queues of every order.
+//
+// Raw loads and stores: the buckets of histograms, bare f64.
 
 import {
-  STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING, STATS_BUCKETS, STATS_WAITS,
-  STATS_WORKS,
+  STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING, STATS_ADDS, STATS_BUCKETS,
+  STATS_WAITS, STATS_WORKS,
 } from "./abi";
 import { peekBucket } from "./keys";
 import { STATE_BACKOFF, KeyState, Table, timesOf } from "./record";
 
-/** Of the counters of a timed queue (abi.ts). */
 export const STATS_BYTES: u32 = 256;
 
+/**
+ * The counters of a timed queue, f64 by the words STATS_* of abi.ts.
+ *
+ *   |adds|-|waits: sum, 13 buckets|works: sum, 13 buckets|
+ */
 @unmanaged
 export class QueueStats {
   adds: f64;
 }
+
+if (offsetof<QueueStats>("adds") != STATS_ADDS << 3) ERROR("the words of QueueStats are others");
 
 /**
  * What calls find beside what they answer. The host reads it, by an export for each field, before

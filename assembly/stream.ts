@@ -1,12 +1,14 @@
-// Bytes as they come from the network, and the values in them: the events of a watch, or the
-// members and items of a list.
+// Finds the values in bytes as they come from the network: the events of a watch, or the members
+// and items of a list.
 //
 //   |taken … |start: the value under way … |end: bytes that have come|room
 //
-// Each value is tried at once, as if it were all there (a zero byte behind the last stops the
-// scan). Where the bytes end too early, its end is looked for from then on by counting brackets,
-// each byte once, and the value is scanned when it has been found. So a byte is checked twice at
-// most, however the network cuts, and one event costs one pass. Line feeds mean nothing.
+// Each value is scanned at once, as if all of it had come (a zero byte behind the last stops the
+// scan). Where the bytes end too early, its end is then found by counting brackets, each byte once,
+// and the value is scanned again. So a byte is checked twice at most, however the network cuts, and
+// one event costs one pass. Line feeds have no meaning.
+//
+// Raw loads: bytes, words and SIMD registers of the text.
 
 import {
   BAD, BAD_GRAMMAR, BAD_UTF8, END, ITEMS, MEMBER, MORE, NOT_AN_OBJECT, RAW, TOO_LONG, VALUE,
@@ -21,6 +23,7 @@ import { scanEvent, scanLimit, scanObject } from "./scan";
 
 const STREAM_BYTES: u32 = 64;
 
+/** A stream; the picture above has `start` and `end`. */
 @unmanaged
 export class Stream {
   block: usize; // of the bytes
@@ -41,8 +44,8 @@ const FIRST_ROOM: u32 = 16384 - SLACK;
 const MOST_KEPT: u32 = 4 << 20; // for etcd's largest object, and a chunk behind it
 
 /**
- * The block that a stream gave back, for the next one; 0: none. Once memory has ended there may be
- * no other of its size, and a cache that cannot read never learns that the server has less by now.
+ * The block that a stream gave back, for the next one; 0: none. When memory is full there may be no
+ * other of its size, and a cache that cannot read never receives the deletions that free memory.
  */
 let spare: usize = 0;
 let spareBytes: u32 = 0;
@@ -124,7 +127,7 @@ function skipSpaces(stream: Stream): bool {
   return start < end;
 }
 
-function taken(stream: Stream, to: u32): void {
+function take(stream: Stream, to: u32): void {
   const all = to == stream.end;
   stream.start = all ? 0 : to;
   if (all) stream.end = 0;
@@ -133,8 +136,8 @@ function taken(stream: Stream, to: u32): void {
 
 /**
  * Counts brackets on, from where it left off. Answers where the value, an object or an array, ends;
- * 0: not all of it has come. 16 bytes at a time: the running parity of quotes tells what is inside of strings; a
- * block with a backslash is read byte by byte.
+ * 0: not all of it has come. 16 bytes at a time: the running parity of quotes tells what is inside
+ * of strings; a block with a backslash is read byte by byte.
  */
 function findEnd(stream: Stream): usize {
   const block = stream.block;
@@ -245,9 +248,9 @@ export function eventNext(stream: Stream): i32 {
   return next(stream, AN_EVENT);
 }
 
-/** The value found last is done with. */
+/** Takes the value found last out of the stream. */
 export function streamTake(stream: Stream): void {
-  taken(stream, <u32>(report.valueEnd - stream.block));
+  take(stream, <u32>(report.valueEnd - stream.block));
 }
 
 // A list: { members, "items": [ objects ], members }
@@ -269,7 +272,7 @@ export function listEnded(stream: Stream): bool {
 @inline
 function goTo(stream: Stream, place: u32, taking: u32): void {
   stream.place = place;
-  taken(stream, stream.start + taking);
+  take(stream, stream.start + taking);
 }
 
 /** Whether a scan that failed may succeed when more bytes have come. */

@@ -5,6 +5,8 @@
 // Most content is ASCII without a backslash, which is copied eight bytes at a time. All other is
 // decoded into code units, escapes and lone surrogates included, and kept one byte a unit when
 // every unit fits.
+//
+// Raw loads and stores: bytes of the text and units of the key.
 
 import { Table } from "./record";
 import { LONGEST, ReadKey, UNREAD, growScratch, hashKept, scratch, scratchBytes } from "./text";
@@ -19,10 +21,7 @@ function isPlain(word: u64): bool {
   return ((((backslash - ONES) & ~backslash) | word) & HIGH) == 0;
 }
 
-/**
- * Copies ASCII without a backslash; false when there is anything else: what was written then means
- * nothing.
- */
+/** Copies ASCII without a backslash; false when there is anything else: then write it again. */
 @inline
 function copyPlain(to: usize, from: usize, bytes: u32): bool {
   if (bytes >= 8) {
@@ -60,6 +59,12 @@ function unescaped(letter: u32): u32 {
   return letter; // " \ /
 }
 
+/** The bits of a continuation byte. */
+@inline
+function sixBits(from: usize, offset: usize): u32 {
+  return <u32>load<u8>(from + offset) & 0x3f;
+}
+
 /**
  * Decodes into units of two bytes; answers where they end. There is never more than one unit a
  * byte.
@@ -81,14 +86,14 @@ function decode(to: usize, from: usize, bytes: u32): usize {
       }
     } else if (unit < 0x80) from++;
     else if (unit < 0xe0) {
-      unit = ((unit & 0x1f) << 6) | (<u32>load<u8>(from, 1) & 0x3f);
+      unit = ((unit & 0x1f) << 6) | sixBits(from, 1);
       from += 2;
     } else if (unit < 0xf0) {
-      unit = ((unit & 0xf) << 12) | ((<u32>load<u8>(from, 1) & 0x3f) << 6) | (<u32>load<u8>(from, 2) & 0x3f);
+      unit = ((unit & 0xf) << 12) | (sixBits(from, 1) << 6) | sixBits(from, 2);
       from += 3;
     } else {
       const point =
-        ((unit & 7) << 18) | ((<u32>load<u8>(from, 1) & 0x3f) << 12) | ((<u32>load<u8>(from, 2) & 0x3f) << 6) | (<u32>load<u8>(from, 3) & 0x3f);
+        ((unit & 7) << 18) | (sixBits(from, 1) << 12) | (sixBits(from, 2) << 6) | sixBits(from, 3);
       store<u16>(to, 0xd7c0 + (point >> 10));
       to += 2;
       unit = 0xdc00 | (point & 0x3ff);
@@ -109,7 +114,11 @@ function keepDecoded(table: Table, end: usize): ReadKey {
   let seen: u32 = 0;
   for (let at = scratch; at < end; at += 2) seen |= <u32>load<u16>(at);
   const wide = seen > 0xff;
-  if (!wide) for (let i: u32 = 0; i < units; i++) store<u8>(scratch + i, load<u8>(scratch + (<usize>i << 1)));
+  if (!wide) {
+    for (let i: u32 = 0; i < units; i++) {
+      store<u8>(scratch + i, load<u8>(scratch + (<usize>i << 1)));
+    }
+  }
   return hashKept(table, units, wide);
 }
 
@@ -127,9 +136,15 @@ export function readBytes(table: Table, from: usize, bytes: u32): ReadKey {
 }
 
 /** Reads two contents with an ASCII character between them as one key. */
-export function readJoined(table: Table, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32): ReadKey {
-  if (firstBytes > LONGEST || secondBytes > LONGEST || !scratchReady(firstBytes + 1 + secondBytes)) return UNREAD;
-  if (copyPlain(scratch, first, firstBytes) && copyPlain(scratch + firstBytes + 1, second, secondBytes)) {
+export function readJoined(
+  table: Table, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32,
+): ReadKey {
+  if (firstBytes > LONGEST || secondBytes > LONGEST) return UNREAD;
+  if (!scratchReady(firstBytes + 1 + secondBytes)) return UNREAD;
+  if (
+    copyPlain(scratch, first, firstBytes) &&
+    copyPlain(scratch + firstBytes + 1, second, secondBytes)
+  ) {
     store<u8>(scratch + firstBytes, between);
     return hashKept(table, firstBytes + 1 + secondBytes, false);
   }
@@ -139,7 +154,9 @@ export function readJoined(table: Table, first: usize, firstBytes: u32, between:
 }
 
 /** Reads the key of an object: namespace/name, or the name alone when it has no namespace. */
-export function readObjectKey(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): ReadKey {
+export function readObjectKey(
+  table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32,
+): ReadKey {
   return namespaceBytes == 0
     ? readBytes(table, name, nameBytes)
     : readJoined(table, namespace, namespaceBytes, 0x2f, name, nameBytes);

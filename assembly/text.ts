@@ -6,11 +6,15 @@
 // whose units all fit a byte are kept one byte a unit, others two; a key has exactly one form.
 //
 // The hash folds a 32 × 32 → 64 multiplication whose factors both depend on a secret: tenants
-// choose object names, and a difference between two keys spreads in a way that nobody who lacks the
-// seed can predict.
+// choose object names, and how a difference between two keys spreads cannot be predicted without
+// the seed.
+//
+// Raw loads and stores: the units of a key, in words of eight bytes.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, WIDE_SHIFT, KeyText, Table, inlineKey } from "./record";
+import {
+  EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, WIDE_SHIFT, KeyText, Table, inlineKey,
+} from "./record";
 
 @external("wasm:js-string", "length")
 declare function stringLength(text: externref): i32;
@@ -60,7 +64,8 @@ let seenUnits: u32 = 0;
 
 @inline
 function fourUnits(text: externref, i: i32): u32 {
-  const a = charCodeAt(text, i), b = charCodeAt(text, i + 1), c = charCodeAt(text, i + 2), d = charCodeAt(text, i + 3);
+  const a = charCodeAt(text, i), b = charCodeAt(text, i + 1);
+  const c = charCodeAt(text, i + 2), d = charCodeAt(text, i + 3);
   seenUnits |= a | b | c | d;
   return <u32>(a | (b << 8) | (c << 16) | (d << 24));
 }
@@ -123,7 +128,8 @@ function readWide(text: externref, units: i32, at: usize, start: u64, secret: u6
   let i = 0;
   for (; i + 4 <= units; i += 4) {
     const word =
-      <u64>charCodeAt(text, i) | (<u64>charCodeAt(text, i + 1) << 16) | (<u64>charCodeAt(text, i + 2) << 32) | (<u64>charCodeAt(text, i + 3) << 48);
+      <u64>charCodeAt(text, i) | (<u64>charCodeAt(text, i + 1) << 16) |
+      (<u64>charCodeAt(text, i + 2) << 32) | (<u64>charCodeAt(text, i + 3) << 48);
     store<u64>(at + (i << 1), word);
     hash = fold(hash, word, secret);
   }
@@ -212,7 +218,8 @@ export function hashKept(table: Table, units: u32, wide: bool): ReadKey {
     } else if (units >= 4) {
       word = <u64>load<u32>(scratch) | (<u64>load<u32>(scratch + units - 4) << 32);
     } else if (units > 0) {
-      const a = <u32>load<u8>(scratch), b = <u32>load<u8>(scratch + (units >> 1)), c = <u32>load<u8>(scratch + units - 1);
+      const a = <u32>load<u8>(scratch), b = <u32>load<u8>(scratch + (units >> 1));
+      const c = <u32>load<u8>(scratch + units - 1);
       word = <u64>(a | (b << 8) | (c << 16));
     } else word = 0;
     store<u64>(scratch + units, 0);

@@ -1,14 +1,17 @@
 // Cuts members out of the object that was scanned last, by a tree of names that the host has
-// written (bindings/cache/bytes/trim-block.ts). What is left is scanned again, so that all who read
-// the scan's results see an object that never had those members. An array stands for each of its
+// written (bindings/cache/bytes/trim-block.ts). What is left is scanned again, so that the report
+// is that of an object that never had those members. An array stands for each of its
 // elements.
 //
 //   tree   |node of the object|node|…, and 16 bytes behind the last one may be read
-//   node   |entries u32|u32: 1: members without an entry go|, then of each entry |bytes u32|fate u32|name in UTF-8|, padded so that the next one begins at 4
+//   node   |entries u32|othersGo u32: 1: members without an entry go|, then the entries
+//   entry  |bytes u32|fate u32|name in UTF-8|, padded to a multiple of 4
 //   fate   FATE_GOES, FATE_STAYS, or the offset in the tree of the node for the member's value
 //
-// Of members named twice all go, or all are entered: the last one counts in any case. A name with
-// an escape in an object that has a node is the host's to judge.
+// Of members named twice all go, or all are entered: the last one counts in any case. An object
+// that has a node and a name with an escape is left to the host.
+//
+// Raw loads: bytes of the text.
 
 import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
@@ -17,7 +20,7 @@ import { report } from "./report";
 import { isRegular, scanLimit, scanObject } from "./scan";
 import { skipAny, skipPlainText, skipSpaces } from "./skip";
 
-
+/** Drawn at the top of the file, as its entries. */
 @unmanaged
 class TrimNode {
   entries: u32;
@@ -70,13 +73,15 @@ function fateOf(node: usize, name: usize, bytes: u32): u32 {
   let entry = node + offsetof<TrimNode>();
   for (let left = changetype<TrimNode>(node).entries; left != 0; left--) {
     const length = changetype<TrimEntry>(entry).bytes;
-    if (length == bytes && sameName(name, entry + offsetof<TrimEntry>(), bytes)) return changetype<TrimEntry>(entry).fate;
+    if (length == bytes && sameName(name, entry + offsetof<TrimEntry>(), bytes)) {
+      return changetype<TrimEntry>(entry).fate;
+    }
     entry += offsetof<TrimEntry>() + ((length + 3) & ~3);
   }
   return changetype<TrimNode>(node).othersGo == 0 ? FATE_STAYS : FATE_GOES;
 }
 
-/** The value at `p`, by a node; answers where it ends, or 0: the host has to do it. */
+/** Trims the value at `p` by a node; answers where it ends, or 0: the host has to do it. */
 function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
   const c = <u32>load<u8>(p);
   if ((c | 0x20) != 0x7b) return skipAny(p);

@@ -1,6 +1,6 @@
 // The waiting heap: client-go util/workqueue/delaying_queue.go on a 4-ary heap.
 //
-//   heap block:  48 B unused | entry 0 | entries 1-4 | entries 5-8 | …      an entry is 16 B:  |at f64|slot u32|sequence u32|
+//   heap block:  |48 B unused|entry 0|entries 1-4|entries 5-8| …      an entry has 16 B (entry.ts)
 //
 // so that the four children of an entry fill one cache line. Entries of equal time come out in the
 // order in which they went in (client-go leaves that to chance).

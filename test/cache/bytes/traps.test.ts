@@ -14,7 +14,6 @@ import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-st
 
 /** Exports that no call of a cache of bytes reaches, and why. */
 const UNREACHED: Record<string, string> = {
-  abortTrap: 'for AssemblyScript: it is what traps where an assertion fails',
   memoryLimit: 'for tests of the end of memory',
   keysFree: 'the tables of a store go with its instance',
   keysSlotNew: 'for tables that hash in JS: test/wasm/core-traps.test.ts',
