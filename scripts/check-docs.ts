@@ -38,7 +38,12 @@ const SUBPATHS = [
 
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
-import type { Resource, SharedIndexInformer, SharedInformerFactory, Transport } from 'capstan/cache';
+import type {
+  Resource,
+  SharedIndexInformer,
+  SharedInformerFactory,
+  Transport,
+} from 'capstan/cache';
 import type { Controller } from 'capstan/controller';
 import type { Client, Condition, ObjectKey } from 'capstan/client';
 import type { ControllerManager } from 'capstan/manager';
@@ -84,7 +89,9 @@ declare global {
 `;
 
 /** Packages that examples name and this project does without, by the part that they use. */
-const ELSEWHERE = `declare module 'prom-client' { export const register: { metrics(): Promise<string> } }`;
+const ELSEWHERE = `declare module 'prom-client' {
+  export const register: { metrics(): Promise<string> };
+}`;
 
 function collect(): Block[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');

@@ -10,6 +10,7 @@ for (const [name, call] of [
   copyFileSync(new URL(`build/${name}.wasm`, root), new URL(`dist/wasm/${name}.wasm`, root));
   writeFileSync(
     new URL(`dist/wasm/${name}.wasm.d.ts`, root),
-    `/** Hosts that give a compiled module for a .wasm import: pass it to ${call}({ module }). */\ndeclare const module: import('./web-assembly.js').WasmModule;\nexport default module;\n`,
+    `/** For hosts whose .wasm imports are compiled modules: pass it to ${call}({ module }). */\n` +
+      `declare const module: import('./web-assembly.js').WasmModule;\nexport default module;\n`,
   );
 }

@@ -26,8 +26,8 @@ const TARGET = fileURLToPath(
 const LEFT_OUT = ['.well-known/openid-configuration', 'openid/v1/jwks'];
 
 const HEAD = `/**
- * The OpenAPI documents of kube-apiserver 1.36, compressed with brotli, in base64; documents.ts reads them. Written by scripts/derive-openapi.ts; not to be
- * edited.
+ * The OpenAPI documents of kube-apiserver 1.36, compressed with brotli, in base64; documents.ts
+ * reads them. Written by scripts/derive-openapi.ts. Do not edit.
  */
 
 `;
@@ -145,7 +145,8 @@ try {
   const source = `${HEAD}export const ARCHIVE: string =\n  '${packed.toString('base64')}';\n`;
   writeFileSync(TARGET, source);
   console.log(
-    `${names.length} documents, ${all.length} bytes, packed ${packed.length}, in the source ${source.length}`,
+    `${names.length} documents, ${all.length} bytes, packed ${packed.length}, ` +
+      `in the source ${source.length}`,
   );
 } finally {
   await plane.stop();

@@ -95,7 +95,8 @@ function table(
         throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
       const mark = isDefaulted ? '?' : inGo.mark;
       const number = inGo.number === '' ? '' : `@${inGo.number}`;
-      return `${field}${number}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
+      const value = fallback ? `=${String(property.default)}` : '';
+      return `${field}${number}:${code(property, shortOf, visit, mark)}${value}`;
     });
     const atomic = type['x-kubernetes-map-type'] === 'atomic' ? '!' : '';
     needed.set(name, `${name}${atomic} ${fields.sort().join(' ')}`);
@@ -155,7 +156,9 @@ function code(
 ): string {
   const strategies = (property['x-kubernetes-patch-strategy'] ?? '').split(',');
   const key = property['x-kubernetes-patch-merge-key'] ?? '';
-  const patch = `${strategies.includes('merge') ? `^${key}` : ''}${strategies.includes('replace') ? '%' : ''}${strategies.includes('retainKeys') ? '~' : ''}`;
+  const merge = strategies.includes('merge') ? `^${key}` : '';
+  const replace = strategies.includes('replace') ? '%' : '';
+  const patch = merge + replace + (strategies.includes('retainKeys') ? '~' : '');
   const atomic = `${property['x-kubernetes-map-type'] === 'atomic' ? '!' : ''}`;
   // What is no scalar to JSON, and may be absent, is a pointer.
   const written = mark === '?' ? '' : mark;

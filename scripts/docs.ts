@@ -115,6 +115,7 @@ for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
 await app.generateOutputs(project);
 const { errorCount, warningCount } = app.logger;
 console.log(
-  `${count} exports of ${subpaths.length} subpaths are in build/docs; ${errorCount + warningCount} problems`,
+  `${count} exports of ${subpaths.length} subpaths are in build/docs; ` +
+    `${errorCount + warningCount} problems`,
 );
 if (errorCount + warningCount > 0) process.exitCode = 1;

@@ -19,6 +19,9 @@ const UNGUARDED = new Set([
   ...['indexPut', 'indexPutSlot', 'objectIndex'],
 ]);
 
+/** Captures the comment above a declaration. */
+const COMMENT_ABOVE = String.raw`((?:^//[^\n]*\n)+|^/\*\*(?:(?!\*/)[\s\S])*\*/\n)?`;
+
 interface Export {
   readonly name: string;
   readonly comment: string;
@@ -46,8 +49,10 @@ function docstring(comment: string, indent: string): string {
 
 function constants(): string {
   const text = generatedFrom('assembly/abi.ts');
-  const pattern =
-    /^((?:\/\/[^\n]*\n)+|\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?export const (\w+): \w+ = (-?\w+);(?: \/\/ ([^\n]*))?$/gm;
+  const pattern = new RegExp(
+    `${COMMENT_ABOVE}^export const (\\w+): \\w+ = (-?\\w+);(?: // ([^\\n]*))?$`,
+    'gm',
+  );
   const found = [...read('abi').matchAll(pattern)];
   const declared = read('abi').match(/^export /gm)?.length ?? 0;
   if (found.length !== declared) throw new Error(`abi.ts: read ${found.length} of ${declared}`);
@@ -72,7 +77,7 @@ function exportsOf(entry: string): Export[] {
       .map((each) => {
         const [inside = '', outside = inside] = each.split(' as ');
         const pattern = new RegExp(
-          `((?:^//[^\\n]*\\n)+|^/\\*\\*(?:(?!\\*/)[\\s\\S])*\\*/\\n)?(?:^@\\w+[^\\n]*\\n)*` +
+          `${COMMENT_ABOVE}(?:^@\\w+[^\\n]*\\n)*` +
             `^export function ${inside}\\(([^)]*)\\)\\s*:\\s*([^{]+)\\{`,
           'm',
         );
@@ -107,7 +112,8 @@ function exportsModule(entry: string, type: string, builder: string): string {
   const values = all.map(
     ({ name }) => `    ${name}: ${UNGUARDED.has(name) ? `e.${name}` : `guard(e.${name})`},\n`,
   );
-  return `${generatedFrom(`assembly/${entry}.ts`)}import type { WasmMemory } from '../wasm/web-assembly.ts';
+  const source = generatedFrom(`assembly/${entry}.ts`);
+  return `${source}import type { WasmMemory } from '../wasm/web-assembly.ts';
 
 /** Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
 export interface ${type} {

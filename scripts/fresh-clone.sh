@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Proves the two commands of the README: each in a fresh clone of the committed state, in a temporary folder.
+# Runs the two commands of the README, each in a fresh clone of the committed state, in a temporary
+# folder.
 set -euo pipefail
 source=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d)

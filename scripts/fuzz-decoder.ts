@@ -1,5 +1,5 @@
 /**
- * Fuzzes the decoders of watches and lists: a million damaged inputs each, or as many as told to.
+ * Fuzzes the decoders of watches and lists: by default with a million damaged inputs each.
  *
  *     node scripts/fuzz-decoder.ts [--inputs N] [--decoder NAME] [--seed N]
  */
@@ -40,7 +40,8 @@ for (const subject of chosen) {
       total[name] += report[name];
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
     console.log(
-      `${subject.name}: ${total.inputs} inputs, ${total.frames} frames, ${total.pages} pages, ${total.errors} errors, ` +
+      `${subject.name}: ${total.inputs} inputs, ${total.frames} frames, ${total.pages} pages, ` +
+        `${total.errors} errors, ` +
         `${seconds} s (seed ${(first + step) >>> 0})`,
     );
   }

@@ -26,8 +26,9 @@ export function compileHex(hex: string, name: string, call: string): WasmModule 
   } catch (cause) {
     throw new CapstanError(
       'WASM_UNAVAILABLE',
-      "the host refused to compile WebAssembly. Under a Content-Security-Policy allow script-src 'wasm-unsafe-eval'; where compiling " +
-        `is forbidden altogether, compile '${name}' ahead of time and pass it to ${call}({ module })`,
+      'the host refused to compile WebAssembly. Under a Content-Security-Policy allow script-src ' +
+        `'wasm-unsafe-eval'; where compiling is forbidden altogether, compile '${name}' ahead of ` +
+        `time and pass it to ${call}({ module })`,
       { cause },
     );
   }

@@ -20,7 +20,7 @@ export class IndexMap {
   readonly #core: CacheCore;
   readonly #handle: number;
   readonly #keys: TextTable;
-  readonly #inWasm: boolean; // who hashes the values
+  readonly #inWasm: boolean; // values are hashed in the core, not in JS
   readonly #texts: (string | undefined)[] = []; // value by value slot; in Wasm the core has them
 
   /** @param inWasm the core hashes the values; always so where some come out of bytes */

@@ -1,6 +1,6 @@
 /**
- * One instance of a WebAssembly module of ours: loading, views of its memory, and what happens when
- * it traps. Modules are compiled and instantiated synchronously at first use.
+ * One instance of a WebAssembly module of the package: loading, views of its memory, and traps.
+ * Modules are compiled and instantiated synchronously at first use.
  *
  * - Views of the memory are made in one place: a growing memory detaches the old buffer, and a view
  *   of that is empty (asking it is faster than asking the memory for its buffer).
@@ -13,11 +13,11 @@ import { CapstanError, show } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import type { WasmExports, WasmMemory, WasmModule } from './web-assembly.ts';
 
-/** What every module of ours exports. */
+/** The exports that each module of the package has. */
 export interface BaseExports {
   readonly memory: WasmMemory;
   memoryLimit(pages: number): void;
-  /** For tests: so many blocks are granted yet, then none; -1: all. Answers how many were left. */
+  /** For tests: grants so many blocks more; -1: all. Answers how many were left of the last. */
   memoryGrant(blocks: number): number;
   memoryPages(): number;
   keysSeed(a: number, b: number, c: number, d: number): void;
@@ -32,7 +32,7 @@ const stringFunctions = {
   charCodeAt: (text: string, index: number) => text.charCodeAt(index),
 };
 
-/** Exports that throw: what is left of an instance after a trap or a dispose. */
+/** The exports of an instance after a trap or a dispose: each of them throws. */
 export function throwing<X extends object>(error: () => CapstanError): X {
   const thrower = (): never => {
     throw error();
@@ -40,7 +40,7 @@ export function throwing<X extends object>(error: () => CapstanError): X {
   return new Proxy({} as X, { get: () => thrower });
 }
 
-/** A module, compiled at first use or given by the host. */
+/** A module, compiled at first use or passed by the program. */
 export class CoreModule<X extends BaseExports> {
   readonly #name: string;
   readonly #marker: string;
@@ -83,7 +83,8 @@ export class CoreModule<X extends BaseExports> {
     if (this.#compiled !== undefined) {
       throw new CapstanError(
         'ALREADY_STARTED',
-        `${call}({ module }) expected to come before the first queue or cache, but ${this.#name} is loaded`,
+        `${call}({ module }) expected to come before the first queue or cache, ` +
+          `but ${this.#name} is loaded`,
       );
     }
     this.#compiled = module;
@@ -100,15 +101,15 @@ export class CoreModule<X extends BaseExports> {
   }
 }
 
-/** Something that lives in an instance and has callers waiting who must learn of its end. */
+/** A queue or cache in an instance, which ends its callers' waits when the instance is poisoned. */
 export interface Resident {
   poisoned(error: CapstanError): void;
 }
 
 export class Instance<X extends BaseExports> {
   /**
-   * Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove
-   * their own entry.
+   * Notified when the instance is poisoned. Weak references, so that a resident can be collected.
+   * Residents remove their own entry.
    */
   readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
@@ -210,8 +211,9 @@ export class Instance<X extends BaseExports> {
     const error = (): CapstanError =>
       new CapstanError(
         'POISONED',
-        'the WebAssembly core trapped: its state cannot be trusted, so this instance refuses every further call. This is a bug in capstan; ' +
-          'make a new queue or cache, which gets an instance of its own',
+        'the WebAssembly core trapped: its state cannot be trusted, so this instance refuses ' +
+          'every further call. This is a bug in capstan; make a new queue or cache, which gets ' +
+          'an instance of its own',
         { cause },
       );
     this.exports = throwing(error);
@@ -219,7 +221,8 @@ export class Instance<X extends BaseExports> {
       try {
         resident.deref()?.poisoned(error());
       } catch (thrown) {
-        handleError(thrown, 'end of a poisoned queue'); // its user's clock or signal: the others must be told all the same
+        // from the program's clock or signal; the other residents are notified all the same
+        handleError(thrown, 'end of a poisoned queue');
       }
     }
     this.residents.clear();
@@ -229,7 +232,8 @@ export class Instance<X extends BaseExports> {
   outOfMemory(): CapstanError {
     return new CapstanError(
       'OUT_OF_MEMORY',
-      `the WebAssembly memory cannot grow beyond ${this.#memory.buffer.byteLength} bytes: nothing was changed; dispose of queues and caches that are not needed, or add fewer keys`,
+      `the WebAssembly memory cannot grow beyond ${this.#memory.buffer.byteLength} bytes: ` +
+        'nothing was changed; dispose of queues and caches that are not needed, or add fewer keys',
     );
   }
 }

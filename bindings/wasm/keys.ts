@@ -33,8 +33,8 @@ export interface KeyTable<T> {
   /** The core has given this slot back. */
   released(slot: number): void;
   /**
-   * The table has been given back: from now on `gone` answers in place of the core. A key function
-   * may do that in the middle of a call, so the core is asked for after the item has been read.
+   * The table has been freed: from now on `gone` takes the place of the core. A key function may
+   * dispose of the queue in the middle of a call, so the core is read after the item.
    */
   closed(gone: Exporting): void;
 }
@@ -89,7 +89,8 @@ export function limitedItem(item: unknown): string {
   } catch (cause) {
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"item" expected a string or a request { namespace: string, name: string } (for other items pass a "key" function), got ${show(item)}`,
+      '"item" expected a string or a request { namespace: string, name: string } ' +
+        `(for other items pass a "key" function), got ${show(item)}`,
       { cause },
     );
   }
@@ -135,7 +136,8 @@ export function readRequest(item: Request): void {
   if (typeof namespace !== 'string' || typeof name !== 'string') {
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"item" expected a request { namespace: string, name: string }, got { namespace: ${show(namespace)}, name: ${show(name)} }`,
+      '"item" expected a request { namespace: string, name: string }, ' +
+        `got { namespace: ${show(namespace)}, name: ${show(name)} }`,
     );
   }
   namespaceOf = namespace;
@@ -259,8 +261,8 @@ abstract class JsKeys<T> implements KeyTable<T> {
   }
 
   /**
-   * What is not there is not asked of the core, so it asks whether there still is one: after a trap
-   * nothing may be answered.
+   * An unknown key needs no call of the core. One is made all the same, so that a poisoned instance
+   * throws.
    */
   find(item: T): number {
     const slot = this.lookUp(item);

@@ -7,8 +7,8 @@ import type { CacheCore } from './cache-core.ts';
 
 export class PathBlock {
   /**
-   * For pathValues and indexByPath; 0 when no document on bytes can be asked: a name has a lone
-   * surrogate, which UTF-8 has not.
+   * For pathValues and indexByPath; 0 when a name has a lone surrogate, which no document in UTF-8
+   * has.
    */
   readonly handle: number;
   readonly #bytes: number;

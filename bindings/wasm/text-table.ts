@@ -62,8 +62,8 @@ class JsTexts implements TextTable {
   }
 
   /**
-   * What is not there is not asked of the core, so it asks whether there still is one: after a trap
-   * nothing may be answered.
+   * An unknown key needs no call of the core. One is made all the same, so that a poisoned instance
+   * throws.
    */
   find(text: string): number {
     const slot = this.#slots.get(checked(text));

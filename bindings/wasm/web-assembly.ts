@@ -1,7 +1,7 @@
 /**
- * WebAssembly's types as the declarations of the package name them: whatever the program knows of
- * them. Those of Node declare none, and a program whose `lib` is without the DOM would not compile
- * by "Cannot find namespace"; there they are any object.
+ * WebAssembly's types in the declarations of the package: those of the program's `lib`, if it has
+ * them. Node's types declare none, and without the DOM a program would not compile ("Cannot find
+ * namespace"); there they are any object.
  */
 
 type Of<Name extends string> = typeof globalThis extends {

@@ -20,7 +20,7 @@ class World {
     return new Uint8Array(this.x.memory.buffer);
   }
 
-  /** Writes a pattern of its own into all bytes of a block that was asked for. */
+  /** Fills a block with a pattern of its own. */
   fill(owner: number, bytes: number, at: number): void {
     const mark = ++this.#mark & 0xff;
     this.bytes().fill(mark, at, at + bytes);
@@ -62,7 +62,7 @@ class World {
     return this.x.arenaTotal(this.arena) >>> 0;
   }
 
-  /** Bytes of segments for each byte that was asked for and not given back. */
+  /** Bytes of segments for each byte that was allocated and not released. */
   get share(): number {
     return this.total / this.live;
   }
@@ -100,7 +100,7 @@ function anySize(random: Random): number {
 }
 
 describe('the arena', () => {
-  test('keeps every byte and its invariants through random allocations, releases and changes of owner', () => {
+  test('keeps bytes and invariants through random allocations, releases and owner changes', () => {
     const seed = testSeed();
     console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -184,7 +184,7 @@ describe('the arena', () => {
     for (let i = 0; i < 50; i++) expect(use()).toBe(pages);
   });
 
-  test('slides as far as it takes at the end of memory, although too little is free for that elsewhere', () => {
+  test('slides without a bound when memory is full and too little is free', () => {
     const { exports: x } = new CacheCore();
     const arena = x.arenaNew();
     x.memoryLimit(x.memoryPages() + 40);
@@ -199,7 +199,7 @@ describe('the arena', () => {
     expect(larger).toBeGreaterThanOrEqual(x.arenaTotal(arena) / 65_536 - 1);
   });
 
-  test('tells whether other bytes may take the place of those in a block without waste', () => {
+  test('arenaFits answers whether bytes fit a block without waste', () => {
     const { x, arena } = new World();
     const at = x.arenaAlloc(arena, 400, 0);
     expect([400, 350, 349, 344, 340, 401].map((bytes) => x.arenaFits(at, bytes))).toEqual([
@@ -211,7 +211,8 @@ describe('the arena', () => {
     ]);
   });
 
-  test('uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other sizes, stays within a quarter of the live bytes', {
+  // 90 % of 100 000 blocks freed at random, then blocks of other sizes
+  test('stays within a quarter of the live bytes after most blocks were freed at random', {
     timeout: 60_000,
   }, () => {
     const seed = testSeed();
@@ -306,7 +307,7 @@ describe('the arena', () => {
     expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3_400);
   });
 
-  test('keeps the smallest of the segments that became empty, and gives the other ones back', () => {
+  test('keeps the smallest empty segment and gives the others back', () => {
     const world = new World();
     let owner = 0;
     // the segments of later ones are longer

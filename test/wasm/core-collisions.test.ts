@@ -1,6 +1,6 @@
 /**
- * Keys that somebody has crafted to collide. Tenants choose object names: with a hash that they can
- * predict, one tenant's names would make every look-up of everybody a walk through all of them. The
+ * Keys that were crafted to collide. Tenants choose object names: with a predictable hash, one
+ * tenant's names would make every look-up of all tenants a walk through all of them. The
  * seed of a table is random, so it cannot be predicted; the keys here are crafted against a pinned
  * one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
  *
@@ -98,7 +98,7 @@ function cycles(queue: WorkQueue, keys: readonly string[]): number {
 afterEach(() => setKeyMode(undefined));
 
 describe('keys crafted against a pinned seed', () => {
-  test('collide in every bit under that seed, so that the rest is about something', () => {
+  test('collide in every bit under that seed (the premise of the other tests)', () => {
     const core = new Core();
     core.exports.keysSeed(...PINNED);
     const all = { mean: 2_001 / 2, most: 2_000, hashes: 1 };
@@ -108,7 +108,7 @@ describe('keys crafted against a pinned seed', () => {
     ).toEqual(all);
   });
 
-  test('are kept apart all the same, and come out in their order', () => {
+  test('stay different keys and come out in their order', () => {
     setKeyMode('wasm');
     const keys = collidingKeys(1_000, LENGTH, PINNED, new Random(seed));
     withSeed(PINNED, () => {
@@ -118,9 +118,9 @@ describe('keys crafted against a pinned seed', () => {
     });
   });
 
-  test('come and go among others like any key, while the table grows', () => {
-    // A bucket says only to a point how far it is from home: behind that the record is asked. Both
-    // must survive removals and growth.
+  test('can be added and removed among other keys while the table grows', () => {
+    // A bucket holds its distance from home up to a limit; beyond it the record is read. Both must
+    // survive removals and growth.
     const random = new Random(seed);
     const core = new Core();
     core.exports.keysSeed(...PINNED);
@@ -205,7 +205,9 @@ const families: Record<string, (n: number) => string[]> = {
   'two characters anywhere': (n) =>
     Array.from({ length: n }, (_, i) => {
       const at = i % 29;
-      return `${'a'.repeat(at)}${String.fromCharCode(98 + (Math.floor(i / 29) % 150), 98 + (Math.floor(i / 4350) % 150))}${'a'.repeat(29 - at)}`;
+      const first = 98 + (Math.floor(i / 29) % 150);
+      const second = 98 + (Math.floor(i / 4350) % 150);
+      return 'a'.repeat(at) + String.fromCharCode(first, second) + 'a'.repeat(29 - at);
     }),
   'nothing but a length': (n) =>
     Array.from({ length: Math.min(n, 2_000) }, (_, i) => 'a'.repeat(i)),

@@ -18,7 +18,8 @@ import { type MemoryStep, MemoryWorld, script } from './memory-script.ts';
 function play(world: MemoryWorld, { name, real, model }: MemoryStep): void {
   const got = real(world);
   const wanted = model(world);
-  if (got !== wanted) expect(got, name).toEqual(wanted); // millions of calls: `expect` alone would take most of the time
+  // millions of calls: `expect` at each would take most of the time
+  if (got !== wanted) expect(got, name).toEqual(wanted);
 }
 
 /**
@@ -110,12 +111,13 @@ describe.each<KeyMode>(['wasm', 'js'])(
         }
       }
       console.log(
-        `test/wasm/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it: ${[...refused].map(([what, n]) => `${what} ${n}`).join(', ')}`,
+        `test/wasm/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it:`,
+        [...refused].map(([what, n]) => `${what} ${n}`).join(', '),
       );
       expect(total).toBeGreaterThan(100);
     });
 
-    test('leaks nothing: when all is given back, there is as much room after a hundred refusals of each block as after one', () => {
+    test('leaks nothing: a hundred refusals of each block leave as much room as one', () => {
       const counts = requestsOfSteps();
       const roomAfter = (times: number): number => {
         const world = new MemoryWorld();

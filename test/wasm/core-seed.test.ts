@@ -41,7 +41,7 @@ describe('without random numbers', () => {
   });
   afterEach(() => setKeyMode(undefined));
 
-  test('a queue works, and no key is ever hashed under a seed that is no secret', () => {
+  test('a queue works, and no key is hashed under a seed that is not secret', () => {
     const [texts, requests] = withoutRandom(() => [
       new RateLimitingQueue(),
       new WorkQueue<Request>({ key: requestKey }),
@@ -87,7 +87,7 @@ describe('without random numbers', () => {
     expect(sharedCore()).toBe(core);
   });
 
-  test('each instance has a seed of its own, given once', () => {
+  test('each instance is seeded once, with a seed of its own', () => {
     const given: Int32Array[] = [];
     const { getRandomValues } = crypto;
     Object.defineProperty(crypto, 'getRandomValues', {

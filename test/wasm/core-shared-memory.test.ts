@@ -17,8 +17,8 @@ import { drain } from '../helpers/workqueue/queue-items.ts';
 const coreOf = (queue: unknown): Core => (queue as { core: Core }).core;
 
 /**
- * Adds keys until there is no memory; those that the queue took. Most of the memory is one block
- * that nobody touches, as the host gives only what is.
+ * Adds keys until there is no memory; returns those that were added. Most of the memory is one
+ * block that is never written, so that the host need not provide it.
  */
 function fill(queue: WorkQueue): string[] {
   const { exports: x } = coreOf(queue);
@@ -55,7 +55,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s: where one queue fills the me
     expect(drain(full)).toEqual(keys);
   });
 
-  test('others that share it lose nothing: what they have goes on, new keys are refused until there is room', () => {
+  test('the queues beside it keep their keys and refuse new ones until there is room', () => {
     const clock = new FakeClock();
     const other = new DelayingQueue({ clock });
     const full = new WorkQueue();

@@ -171,7 +171,8 @@ class World {
   readonly core: Core;
   readonly clock = new FakeClock();
   readonly provider = new PrometheusProvider();
-  readonly queue: DelayingQueue; // 'ready' is ready, 'held' in processing, 'last' handed out last, 'later' waits
+  /** 'ready' is ready, 'held' in processing, 'last' handed out last, 'later' waits. */
+  readonly queue: DelayingQueue;
   readonly requests: DelayingQueue<Request>;
   readonly stack: DelayingQueue;
   readonly full: DelayingQueue; // with 'one' and 'two'
@@ -437,8 +438,8 @@ const calls: Record<string, (world: World) => unknown> = {
 };
 
 /**
- * Calls whose error nobody can catch, or which leave out or give up what is broken: they report it,
- * or have nothing to say.
+ * Calls whose error no caller can catch, or which skip the broken queue: they report the error or
+ * have none.
  */
 const SILENT = new Set([
   'time that passes',
@@ -469,7 +470,7 @@ afterEach(() => {
 async function exportsOf(call: (world: World) => unknown): Promise<string[]> {
   const world = new World();
   reached = new Set();
-  await outcome(() => call(world)); // some end in an error of the caller's making, and reach what they reach
+  await outcome(() => call(world)); // some end in an error of their arguments
   return [...reached];
 }
 
@@ -493,7 +494,7 @@ function requirePoisoned(error: unknown, what: string): void {
 }
 
 describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
-  test('at any export, in any call that reaches it, is told to everybody and breaks nothing else', {
+  test('at any export rejects every call that waits and breaks no other instance', {
     timeout: 60_000,
   }, async () => {
     setKeyMode(mode);
@@ -512,7 +513,8 @@ describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
       }
     }
     console.log(
-      `test/wasm/core-traps.test.ts (${mode}): ${pairs} traps in ${Object.keys(calls).length} calls`,
+      `test/wasm/core-traps.test.ts (${mode}): ${pairs} traps in`,
+      `${Object.keys(calls).length} calls`,
     );
     expect(failures).toEqual([]);
     expect(pairs).toBeGreaterThan(100);
@@ -591,7 +593,7 @@ async function trapIn(
   world.queue.dispose();
 }
 
-test('every export of the module is reached by a call here, or listed with its reason', async () => {
+test('every export of the module is reached by a call, or listed with its reason', async () => {
   const all = new Set<string>();
   for (const mode of ['wasm', 'js'] as const) {
     setKeyMode(mode);
@@ -603,7 +605,7 @@ test('every export of the module is reached by a call here, or listed with its r
   );
 });
 
-test('memory that was overwritten traps by itself, and is found at the first call that touches it', async () => {
+test('overwritten memory traps at the first call that reads it', async () => {
   class Broken extends WorkQueue {
     /** What a stray write into the header of a table would do. */
     overwrite(): void {

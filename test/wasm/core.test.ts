@@ -53,7 +53,7 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
   beforeEach(() => setKeyMode(mode));
   afterEach(() => setKeyMode(undefined));
 
-  test('add fails with OUT_OF_MEMORY and has changed nothing; with memory again it goes on', () => {
+  test('add fails with OUT_OF_MEMORY and changes nothing; with memory it works again', () => {
     const queue = new WorkQueue();
     const added: string[] = [];
     const refused = withoutGrowth(() => {
@@ -269,7 +269,7 @@ describe('a trap', () => {
     },
   );
 
-  test('calls that wait for a queue of the instance reject, whichever queue met the trap', async () => {
+  test('calls that wait for a queue of the instance reject, whichever queue trapped', async () => {
     const queue = new WorkQueue();
     const draining = new WorkQueue();
     draining.add('a');
@@ -302,7 +302,7 @@ describe('a trap', () => {
     expectError(() => queue.add('b'), 'DISPOSED');
   });
 
-  test('new queues get another instance, old ones of other instances go on', () => {
+  test('new queues get another instance, and queues of other instances go on', () => {
     const other = new Core();
     const old = new WorkQueue();
     sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
@@ -404,7 +404,7 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
     expect(pages()).toBe(before);
   });
 
-  test('queues that are forgotten without dispose give their memory back too', async () => {
+  test('queues that are collected without dispose give their memory back', async () => {
     const one = async (i: number) => {
       const ref = (() => {
         const queue = new WorkQueue();
@@ -416,10 +416,11 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
     for (let i = 0; i < 5; i++) await one(i);
     const before = pages();
     for (let i = 0; i < 30; i++) await one(i);
-    expect(pages()).toBeLessThanOrEqual(before + 8); // a registry's callbacks may lag by a queue or two
+    // the registry's callbacks may lag by a queue or two
+    expect(pages()).toBeLessThanOrEqual(before + 8);
   });
 
-  test('of a forgotten queue the metrics keep what it had counted before its memory is given to others', async () => {
+  test('the metrics of a collected queue keep its counts when its memory is reused', async () => {
     // The provider holds a source that reads the core. It must not read memory that belongs to
     // another queue by now.
     const metricsProvider = new PrometheusProvider();
@@ -434,7 +435,8 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
     const others = Array.from({ length: 20 }, () => new WorkQueue());
     for (const other of others) for (let k = 0; k < 500; k++) other.add(`other-${k}`);
     const isThere = () => metricsProvider.text().includes('workqueue_depth');
-    for (let turn = 0; turn < 50 && isThere(); turn++) await settle(); // the registry's callback is a task
+    // the registry's callback is a task
+    for (let turn = 0; turn < 50 && isThere(); turn++) await settle();
     expect(isThere()).toBe(false);
     expect(metricsProvider.text()).toContain('workqueue_adds_total{name="forgotten"} 500\n');
     expect(metricsProvider.text()).toContain(
@@ -464,7 +466,7 @@ test('half a million live keys, whose hashes collide: none merges, and each is f
 });
 
 describe('initCore', () => {
-  test('without a module it only loads; with one after first use, or with what is none, it is a typed error', () => {
+  test('refuses a module after first use, and what is no module; without one it only loads', () => {
     initCore({});
     initCore({});
     expectError(() => initCore({ module: invalidArgument({}) }), 'INVALID_ARGUMENT', /module/);
@@ -472,7 +474,7 @@ describe('initCore', () => {
     expectError(() => initCore({ module: empty }), 'INVALID_ARGUMENT', /core\.wasm/);
   });
 
-  test('this engine has string functions of its own, so the Wasm key table is tested as it is used', () => {
+  test('this engine has native string functions: the Wasm key table is tested as used', () => {
     expect(hasNativeStrings()).toBe(true);
   });
 });

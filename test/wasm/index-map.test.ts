@@ -36,14 +36,14 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     expect(index.values()).toEqual(['c']);
   });
 
-  test('hostile values stay apart', () => {
+  test('hostile values stay different', () => {
     const index = new IndexMap(new CacheCore());
     for (const [slot, value] of distinctKeys.entries()) index.set(slot, [value]);
     for (const [slot, value] of distinctKeys.entries()) expect(slots(index, value)).toEqual([slot]);
     expect([...index.values()].sort()).toEqual([...distinctKeys].sort());
   });
 
-  test('values that nothing has any more are gone, and the memory with them', () => {
+  test('values without slots are removed and free their memory', () => {
     const core = new CacheCore();
     const index = new IndexMap(core);
     const churn = (from: number, to: number) => {
@@ -124,7 +124,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     expect(many / few).toBeLessThan(90); // sixteen times as many
   });
 
-  test('a change that is refused memory has not happened', () => {
+  test('a change that is refused memory changes nothing', () => {
     const random = new Random(seed ^ 0x1dea);
     const core = new CacheCore();
     const index = new IndexMap(core);

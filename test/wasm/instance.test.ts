@@ -25,7 +25,7 @@ test('without WebAssembly the error says that there is none', () => {
   expectError(make, 'WASM_UNAVAILABLE', /expected a host with WebAssembly/);
 });
 
-test('what the engine refuses to instantiate is the cause', () => {
+test('an error of the engine at instantiation is the cause', () => {
   const refused = new RangeError('no more address space');
   class Refusing {
     constructor() {

@@ -59,8 +59,8 @@ const shortEscapes: Record<string, string> = {
 };
 
 /**
- * The content of a JSON string that means `text`, each character spelled in one of the ways that
- * JSON knows.
+ * The content of a JSON string that means `text`, each character in a random one of its JSON
+ * spellings.
  */
 function anySpelling(random: Random, text: string): string {
   const escapes = random.next() * random.next();
@@ -120,7 +120,7 @@ class World {
 }
 
 describe('keys out of bytes', () => {
-  test('are the keys of the equal strings, in every spelling that JSON has for them, and are read back unit for unit', () => {
+  test('in every JSON spelling equal the keys of the strings, unit for unit', () => {
     const seed = testSeed();
     console.log(`test/wasm/key-text.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -145,7 +145,7 @@ describe('keys out of bytes', () => {
     expect(x.keysUsed(table)).toBe(slots.size);
   });
 
-  test('of a namespace and a name are the key namespace/name, and the name alone without a namespace', () => {
+  test('of a namespace and a name are namespace/name, or name without a namespace', () => {
     const seed = testSeed();
     console.log(`test/wasm/key-text.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -163,13 +163,14 @@ describe('keys out of bytes', () => {
     }
   });
 
-  test('of all lengths around a word and an inline key are told apart by each of their bytes', () => {
+  test('of all lengths around a word and an inline key differ by each of their bytes', () => {
     const world = new World();
     const { x, table } = world;
     const seen = new Set<number>();
     for (let length = 0; length <= 80; length++) {
       for (let at = 0; at < Math.max(1, length); at++) {
-        const text = `${'a'.repeat(at)}${length === 0 ? '' : 'b'}${'a'.repeat(Math.max(0, length - at - 1))}`;
+        const end = 'a'.repeat(Math.max(0, length - at - 1));
+        const text = 'a'.repeat(at) + (length === 0 ? '' : 'b') + end;
         const slot = x.keysInternBytes(table, ...world.put1(text));
         expect(x.keysIntern(table, text)).toBe(slot);
         expect(seen.has(slot)).toBe(false);
@@ -193,7 +194,7 @@ describe('keys out of bytes', () => {
     expect(x.keysInternBytes(table, ...long)).toBe(0);
   });
 
-  test('however long leave what is no block alone: the first room for reading', () => {
+  test('of any length do not free the static first buffer', () => {
     // That room is static, and none of those that follow is: given back it would be handed out,
     // with the words behind it.
     const { x, table } = new World();

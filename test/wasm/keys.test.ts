@@ -50,7 +50,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     ['one byte a unit', narrow],
     ['two bytes', wide],
   ])(
-    'pairs that differ in one unit of either part, or in where the first ends, are different keys: %s',
+    'pairs that differ in one unit, or in where the first part ends, are different keys: %s',
     (_name, units) => {
       const core = new Core();
       const table = keyTable<Request>(core, core.exports.keysNew(), requestKey);
@@ -107,7 +107,7 @@ describe('in the memory of the core', () => {
     }
   });
 
-  test('keys of all lengths, alike in all units but one, have different hashes', () => {
+  test('keys of all lengths that differ in one unit have different hashes', () => {
     setKeyMode('wasm');
     const core = new Core();
     const handle = core.exports.keysNew();
