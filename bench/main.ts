@@ -112,10 +112,12 @@ async function main(options: Options): Promise<void> {
   }
 
   const seconds = ((performance.now() - start) / 1000).toFixed(0);
-  const machine = `${process.platform} ${process.arch}, ${cpus().length} x ${cpus()[0]?.model.trim()}`;
+  const machine =
+    `${process.platform} ${process.arch}, ${cpus().length} x ` + `${cpus()[0]?.model.trim()}`;
   if (!options.json) {
     console.log(
-      `\nns per operation, median (min-max); informer and controller: ns of CPU per event. Ratio: ours / the better peer's. Goal: of the ratio, or in ns.`,
+      '\nns per operation, median (min-max); informer and controller: ns of CPU per event. ' +
+        `Ratio: ours / the better peer's. Goal: of the ratio, or in ns.`,
     );
     console.log(`Node ${process.version}, ${machine}, ${seconds} s\n`);
     console.log(table(figures));

@@ -1,6 +1,6 @@
 /**
  * The command line of the benchmarks: [--work NAME] [--n N] [--json]. Anything else is refused with
- * the usage, so that a misspelt filter never measures something else than was asked.
+ * the usage, so that a misspelt filter never measures something else.
  */
 import { parseArgs } from 'node:util';
 

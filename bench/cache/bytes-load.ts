@@ -42,7 +42,7 @@ class Stopwatch {
   #cpu = process.cpuUsage();
 
   start(): void {
-    globalThis.gc?.(); // what was prepared is nobody's garbage
+    globalThis.gc?.(); // garbage of the preparation is not measured
     this.#cpu = process.cpuUsage();
     this.#start = performance.now();
   }
@@ -80,7 +80,7 @@ function check(count: number, find: (key: string) => Pod | undefined): void {
   }
 }
 
-/** Objects alone: nobody has to find where they end. */
+/** Objects alone, whose ends are known. */
 function parse(keep: boolean): Times {
   const cache = new ParsedCache();
   if (keep) for (let i = 0; i < live; i++) cache.put(JSON.parse(podText(i, i + 1, 0)) as Pod);
@@ -120,9 +120,9 @@ function listInto({ decoder, store }: Seam): void {
 function throughSeam(name: SeamName): Times {
   const seam = seams[name]();
   const { decoder, store } = seam;
-  listInto(seam); // a function of its own, so that nobody holds the list
+  listInto(seam); // a function of its own, so that the list can be collected
   let seen = 0;
-  // Nobody listens: what telling somebody costs is in the figures of the informer.
+  // Without handlers: their cost is in the figures of the informer.
   const handler = { onAdd() {}, onUpdate() {}, onDelete() {}, isIdle: () => true };
   const reader = decoder.frames();
   const run = (chunks: readonly Uint8Array[]): void => {

@@ -61,7 +61,8 @@ if (json === 'yes') {
   }
 } else {
   console.log(
-    `\n${showCount(events)} updates of 4.7 KB into a cache of ${showCount(live)}, µs each, median of ${rounds} (min-max), Node ${process.version}\n`,
+    `\n${showCount(events)} updates of 4.7 KB into a cache of ${showCount(live)}, µs each, ` +
+      `median of ${rounds} (min-max), Node ${process.version}\n`,
   );
   const lines = rows.map(({ peer, wall, cpu }) => [
     peer,

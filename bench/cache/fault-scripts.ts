@@ -2,7 +2,7 @@
  * Scripts of a server that fails, for requests-under-faults.ts: what the first lists and the first
  * watches get, in turn. After that the server is well: lists are answered, and a watch gets an
  * update, by which a client is known to have come through. Lists have no objects, lest a relist
- * bring an update. A script knows no time, so that it asks the same of everybody.
+ * bring an update. A script has no times, so that it is the same for all peers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -140,7 +140,7 @@ export class FaultyServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
-    response.on('error', () => undefined); // who is reset may reset us
+    response.on('error', () => undefined); // the client may reset the connection too
     if (pathname !== '/api/v1/pods') {
       refuse(404, 'NotFound')(response, 0);
       return;

@@ -1,7 +1,7 @@
 /**
  * One run of pauses.ts on one cache, in a process of its own, as a JSON line:
  *
- *     node --expose-gc bench/cache/pauses-load.ts --peer P --seconds S --live N --rate R --port PORT
+ *     node --expose-gc bench/cache/pauses-load.ts --peer P --seconds S --live N --rate R --port N
  *
  * PORT is that of bench/cache/pods-server.ts with N Pods. They are listed; then R random updates a
  * second come, and a handler reads name and resourceVersion. The first seconds are not counted:

@@ -77,7 +77,8 @@ if (json === 'yes') {
   }
 } else {
   console.log(
-    `\n${showCount(rate)} updates a second into ${showCount(live)} Pods, ${seconds} s, median of ${rounds}, Node ${process.version}; milliseconds\n`,
+    `\n${showCount(rate)} updates a second into ${showCount(live)} Pods, ${seconds} s, median ` +
+      `of ${rounds}, Node ${process.version}; milliseconds\n`,
   );
   const rows = PAUSES_PEERS.map((peer) => [
     peer,

@@ -84,7 +84,8 @@ export function* listTexts(
   token = '',
 ): Generator<string> {
   const rest = token === '' ? '' : `,"continue":${JSON.stringify(token)}`;
-  yield `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"${version}"${rest}},"items":[`;
+  const metadata = `"metadata":{"resourceVersion":"${version}"${rest}}`;
+  yield `{"kind":"PodList","apiVersion":"v1",${metadata},"items":[`;
   for (let i = from; i < from + count; i++)
     yield `${i === from ? '' : ','}${podText(i, i + 1, i % NODES)}`;
   yield ']}\n';

@@ -23,7 +23,7 @@ interface Counts {
   watches: number;
 }
 
-/** Until the first update was told, which only a server that is well again sends. */
+/** Until the first update, which only a recovered server sends. */
 async function play(
   script: FaultScript,
   run: (url: string) => Promise<unknown>,

@@ -21,7 +21,8 @@ const runs = await inTurn(['yes', 'no'], rounds, (causes) =>
 );
 const ns = (causes: string): number => median((runs.get(causes) ?? []).map((one) => one.ns));
 console.log(
-  `\nCPU nanoseconds of an update event, ${keys} objects, median of ${rounds}, Node ${process.version}\n`,
+  `\nCPU nanoseconds of an update event, ${keys} objects, median of ${rounds}, Node ` +
+    `${process.version}\n`,
 );
 console.log(
   layout([

@@ -29,7 +29,8 @@ const report = await startStop({
 const { problems, reconciles, worked, led, failed, early, late } = report;
 if (grewTooMuch(report)) problems.push(`memory has grown by ${mib(late - early)}`);
 console.log(
-  `\n${((performance.now() - start) / 1000).toFixed(0)} s: ${reconciles} reconciles, in ${worked} cycles; ${led} led by a lease, ${failed} ended by a failure; ` +
+  `\n${((performance.now() - start) / 1000).toFixed(0)} s: ${reconciles} reconciles, in ` +
+    `${worked} cycles; ${led} led by a lease, ${failed} ended by a failure; ` +
     `memory after collection ${mib(early)} at a fifth, ${mib(late)} at the end`,
 );
 for (const problem of problems) console.log(`FAILED: ${problem}`);

@@ -39,7 +39,7 @@ export async function observeLoop(run: () => Promise<void>): Promise<LoopFigures
   await run();
   histogram.disable();
   const used = process.cpuUsage(cpu);
-  await pause(50); // the observer is told of the last collections
+  await pause(50); // until the observer has the last collections
   observer.disconnect();
   const late = (ns: number): number => Math.max(ns / 1e6 - TICK_MS, 0);
   return {

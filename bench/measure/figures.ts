@@ -115,7 +115,7 @@ export function geometricMean(values: readonly number[]): number {
 }
 
 /**
- * Null readers and other floors are shown beside the peers, but nobody can be faster than they are.
+ * Null readers and other floors are shown beside the peers, but no peer can be faster.
  */
 const FLOORS = new Set(['null-reader']);
 export const isPeer = (figure: Figure): boolean => !FLOORS.has(figure.peer);
@@ -228,7 +228,8 @@ export function verdict(figures: readonly Figure[]): string {
     return 'geometric mean: nothing of its set (100k and 1M keys) was measured';
   const worst = measured.reduce((a, b) => (b.ratio > a.ratio ? b : a));
   const lines = [
-    `geometric mean of ${measured.length} ratios: ${geometricMean(measured.map((m) => m.ratio)).toFixed(3)} (goal 0.9)`,
+    `geometric mean of ${measured.length} ratios: ` +
+      `${geometricMean(measured.map((m) => m.ratio)).toFixed(3)} (goal 0.9)`,
     `worst of them: ${worst.name} ${worst.ratio.toFixed(2)} (goal 1.5)`,
   ];
   if (missing.length > 0) lines.push(`not measured: ${missing.join(', ')}`);

@@ -1,6 +1,6 @@
 /**
  * Flags of the measuring scripts: numbers and words, each with its default. Whatever is misspelt or
- * out of range is refused with the list, so that nothing else is measured than was asked.
+ * out of range is refused with the list, so that nothing else is measured.
  */
 import { parseArgs } from 'node:util';
 

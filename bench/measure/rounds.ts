@@ -60,5 +60,8 @@ export function showSpread({ median: middle, min, max }: Spread, digits = 1): st
 
 /** `0.24, goal 0.25: met`. */
 export function verdictOf(what: string, got: number, goal: number, digits = 2): string {
-  return `${what}: ${got.toFixed(digits)}, goal ${goal.toFixed(digits)}: ${got <= goal ? 'met' : 'MISSED'}`;
+  return (
+    `${what}: ${got.toFixed(digits)}, goal ${goal.toFixed(digits)}: ` +
+    `${got <= goal ? 'met' : 'MISSED'}`
+  );
 }

@@ -189,7 +189,8 @@ function showShared(result: Result): void {
   const { browser, platform } = result.environment;
   const when = new Date(result.at).toISOString().slice(0, 16).replace('T', ' ');
   byId('shared-text', HTMLElement).textContent =
-    `Measured elsewhere, not on this machine: ${browser} on ${platform}, ${when} UTC${result.stopped ? ', stopped early' : ''}. ` +
+    `Measured elsewhere, not on this machine: ${browser} on ${platform}, ${when} ` +
+    `UTC${result.stopped ? ', stopped early' : ''}. ` +
     'The link carries these figures; nobody has checked them.';
   shared.hidden = false;
 }
@@ -212,7 +213,8 @@ async function openFragment(): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof ShareError)) throw error;
     tell(
-      `This link holds no result that can be shown: ${error.message}. You can measure here instead.`,
+      `This link holds no result that can be shown: ${error.message}. You can measure here ` +
+        'instead.',
     );
     return false;
   }

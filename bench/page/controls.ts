@@ -94,7 +94,8 @@ export class Controls {
     this.#setRunning(false, nothing);
     this.#status.textContent = nothing
       ? 'Nothing is chosen: take a workload and a number of keys, or the steady load.'
-      : `${text === undefined ? 'Ready' : text}. This choice takes about ${showSeconds(roughSeconds(plan))}.`;
+      : `${text === undefined ? 'Ready' : text}. This choice takes about ` +
+        `${showSeconds(roughSeconds(plan))}.`;
   }
 
   running(): void {

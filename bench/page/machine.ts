@@ -28,7 +28,7 @@ const AGENTS: readonly [pattern: RegExp, name: string][] = [
 ];
 
 function browserName(data: UserAgentData | undefined): string {
-  // One of the brands is made up on purpose, so that nobody relies on the list.
+  // Browsers add a made-up brand, so that programs do not rely on the list.
   const brands = data?.brands.filter(({ brand }) => !/not.?a.?brand/i.test(brand)) ?? [];
   if (brands.length > 0)
     return brands.map(({ brand, version }) => `${brand} ${version}`).join(', ');
@@ -44,7 +44,7 @@ function platformName(data: UserAgentData | undefined): string {
   return /Android|iPhone|iPad|Macintosh|Windows|Linux/.exec(navigator.userAgent)?.[0] ?? 'unknown';
 }
 
-/** Before a worker has told its facts they are left out. */
+/** Facts that a worker has not sent yet are left out. */
 export function environmentHere(facts: WorkerFacts | undefined, hidden: boolean): Environment {
   const data = (navigator as Navigator & { userAgentData?: UserAgentData }).userAgentData;
   return {
@@ -60,11 +60,13 @@ export function environmentHere(facts: WorkerFacts | undefined, hidden: boolean)
   };
 }
 
-/** @param known whether a worker has told its facts */
+/** @param known whether a worker has sent its facts */
 export function showEnvironment(container: HTMLElement, e: Environment, known: boolean): void {
   const keyTable =
     e.keyTable === 'wasm' ? 'Wasm, by the engine’s string builtins' : 'a JavaScript Map';
-  const clock = `${showMs(e.resolutionMs)}, ${e.isolated ? 'cross-origin isolated' : 'not cross-origin isolated'}`;
+  const clock =
+    `${showMs(e.resolutionMs)}, ` +
+    `${e.isolated ? 'cross-origin isolated' : 'not cross-origin isolated'}`;
   const entries: [string, string][] = [
     ['Browser', e.browser],
     ['Platform', e.platform],

@@ -36,7 +36,8 @@ try {
 const folder = fileURLToPath(new URL('../../build/page/', import.meta.url));
 await buildPage(folder);
 console.log(
-  'built build/page/: static files that any server can host, at any path (not file://: browsers run no workers from there)',
+  'built build/page/: static files that any server can host, at any path ' +
+    '(not file://: browsers run no workers from there)',
 );
 if (!options.buildOnly) {
   try {

@@ -39,7 +39,10 @@ export function verdictLine(rows: readonly Row[]): string {
   const verdict = pageVerdict(rows);
   if (verdict === undefined) return '';
   const { wins, losses, mean } = verdict;
-  return `Faster in ${wins} of ${rows.length}, slower in ${losses}; geometric mean ${showRatio(mean)}.`;
+  return (
+    `Faster in ${wins} of ${rows.length}, slower in ${losses}; geometric mean ` +
+    `${showRatio(mean)}.`
+  );
 }
 
 function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] {
@@ -49,7 +52,8 @@ function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] 
     theirs: number,
     show: (value: number) => string,
   ): string =>
-    `| ${name} | ${show(ours)} | ${show(theirs)} | ${theirs > 0 ? (ours / theirs).toFixed(2) : '–'} |`;
+    `| ${name} | ${show(ours)} | ${show(theirs)} | ` +
+    `${theirs > 0 ? (ours / theirs).toFixed(2) : '–'} |`;
   return [
     '',
     `Steady load of ${showRate(rate)} on ${showCount(live)} live keys, ${three(seconds)} s each:`,
@@ -72,20 +76,24 @@ export function markdownOf(result: Result): string {
   const time = (row: Row, peer: 'capstan' | 'naive'): string =>
     `${three(row[peer].ns)} (${three(row[peer].min)}–${three(row[peer].max)})`;
   const lines = [
-    `**Capstan's work queue beside a naive port, in a browser**, ${new Date(result.at).toISOString().slice(0, 10)}`,
+    `**Capstan's work queue beside a naive port, in a browser**, ` +
+      `${new Date(result.at).toISOString().slice(0, 10)}`,
     '',
     `${environmentLine(result.environment)}${result.stopped ? '; stopped early' : ''}`,
   ];
   if (result.rows.length > 0) {
     lines.push(
       '',
-      `${verdictLine(result.rows)} ns per operation, median (min–max); ratio below 1: capstan is faster.`,
+      `${verdictLine(result.rows)} ns per operation, median (min–max); ratio below 1: capstan ` +
+        'is faster.',
       '',
       '| work | keys | capstan | naive | ratio | |',
       '|---|---|---|---|---|---|',
       ...result.rows.map(
         (row) =>
-          `| ${row.work} | ${showCount(row.n)} | ${time(row, 'capstan')} | ${time(row, 'naive')} | ${pageRatio(row).toFixed(2)} | ${showRatio(pageRatio(row))}${overlaps(row) ? ', ranges overlap' : ''} |`,
+          `| ${row.work} | ${showCount(row.n)} | ${time(row, 'capstan')} | ` +
+          `${time(row, 'naive')} | ${pageRatio(row).toFixed(2)} | ` +
+          `${showRatio(pageRatio(row))}${overlaps(row) ? ', ranges overlap' : ''} |`,
       ),
     );
   }

@@ -119,7 +119,7 @@ export function percentiles(values: readonly number[]): number[] {
   return PERCENTILES.map((share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0);
 }
 
-/** More bars than this nobody can tell apart, and a link must stay short. */
+/** More bars would look the same, and a link must stay short. */
 export const MOST_BUCKETS = 1_000;
 
 /** How many bars of the worker go into one of the chart: more than one in a long run only. */

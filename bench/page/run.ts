@@ -48,7 +48,7 @@ export class WorkerError extends Error {
   }
 }
 
-/** One worker, asked one thing at a time. */
+/** A worker, with one request at a time. */
 class Hand {
   readonly #worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
   readonly #signal: AbortSignal;
@@ -60,8 +60,8 @@ class Hand {
   }
 
   /**
-   * Its answer; `onSlice` hears what comes before it. Rejects with a WorkerError, or with the
-   * signal's reason.
+   * Its answer; `onSlice` is called with each message before it. Rejects with a WorkerError, or
+   * with the signal's reason.
    */
   ask(order: Order, onSlice?: (slice: SteadySlice, warm: boolean) => void): Promise<Report> {
     return new Promise((resolve, reject) => {

@@ -167,7 +167,8 @@ export class SteadyChart {
       const both = known.capstan && known.naive;
       const verdict = both ? compare(kind, ours, theirs, resolutionMs) : { text: '–' };
       cells.verdict.textContent = verdict.text;
-      cells.verdict.className = `verdict ${verdict.win === undefined ? '' : verdict.win ? 'win' : 'loss'}`;
+      const outcome = verdict.win === undefined ? '' : verdict.win ? 'win' : 'loss';
+      cells.verdict.className = `verdict ${outcome}`;
       cells.dots?.replaceChildren(
         ...dotGrid(),
         ...dots(known.capstan ? drawn(ours) : undefined, known.naive ? drawn(theirs) : undefined),
@@ -214,7 +215,8 @@ export class SteadyChart {
     note.textContent =
       side.pauses.length === 0
         ? '–'
-        : `longest ${showMs(side.longest)}; ${side.stalls.toLocaleString('en')} over ${STALL_MS} ms`;
+        : `longest ${showMs(side.longest)}; ${side.stalls.toLocaleString('en')} over ` +
+          `${STALL_MS} ms`;
   }
 }
 

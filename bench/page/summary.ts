@@ -49,7 +49,9 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
     all.push({
       title: 'Longest pause',
       figure: showMs(ours),
-      note: `naive port ${showMs(theirs)}; ${showCount(steady.live)} live keys, ${steady.seconds} s each`,
+      note:
+        `naive port ${showMs(theirs)}; ${showCount(steady.live)} live keys, ` +
+        `${steady.seconds} s each`,
       kind: kindOf(ours / theirs),
     });
   }

@@ -1,6 +1,8 @@
-// What every controller that is measured in Node counts, so that none can win by leaving work out: the last version of each of the 1000 Pods of
-// watch-server.mjs has to be reconciled, with the node that this version has where the spec is read. Time and CPU run from the first reconcile of an update
-// that is not one of the warm-up to the last. All of it runs in the warm-up too: see stopwatch.mjs.
+// What every controller that is measured in Node counts, so that none can win by leaving work out:
+// the last version of each of the 1000 Pods of watch-server.mjs has to be reconciled, with the node
+// that this version has where the spec is read. Time and CPU run from the first reconcile of an
+// update that is not one of the warm-up to the last. All of it runs in the warm-up too: see
+// stopwatch.mjs.
 
 const COUNT = 1000;
 const FIRST = 2_000_000;
@@ -18,19 +20,24 @@ export class LastVersions {
   #cpu;
 
   constructor(events, warmUp = 0) {
-    if (!(Number.isSafeInteger(events) && events >= COUNT && events % COUNT === 0 && warmUp % COUNT === 0))
-      throw new Error(`expected events and a warm-up of whole rounds of ${COUNT}, got ${events} and ${warmUp}`);
+    if (!(Number.isSafeInteger(events) && events >= COUNT && events % COUNT === 0 &&
+      warmUp % COUNT === 0))
+      throw new Error(`expected events and a warm-up of whole rounds of ${COUNT}, got ${events} ` +
+        `and ${warmUp}`);
     this.#warmUp = warmUp / COUNT;
     this.#events = events;
     this.#done = new Int32Array((warmUp + events) / COUNT);
   }
 
-  /** A reconcile has read this from its cache. The figures, once all last versions were reconciled. */
+  /**
+   * A reconcile has read this from its cache. The figures, once all last versions were reconciled.
+   */
   reconciled(name, resourceVersion, nodeName) {
     const event = Number(resourceVersion) - FIRST;
     if (!(event >= 0)) return undefined; // of the list
     const index = Number.parseInt(name.slice('web-frontend-'.length), 16);
-    if (event % COUNT !== index || (nodeName !== undefined && nodeName !== `node-${(event * 7) % 1000}`))
+    if (event % COUNT !== index || (nodeName !== undefined &&
+      nodeName !== `node-${(event * 7) % 1000}`))
       throw new Error(`${name} at ${resourceVersion} has ${nodeName}, which the server never sent`);
     const round = Math.floor(event / COUNT);
     if (round > this.#round) this.#begin(round);

@@ -1,5 +1,7 @@
-// Time and CPU of EVENTS that come after WARMUP others, for every reader in Node. Until these are over the watch is started anew each LAP events: code that
-// runs for the first time where measuring begins would throw away what the engine had compiled around it, and the more of the reader's own that was, the dearer.
+// Time and CPU of EVENTS that come after WARMUP others, for every reader in Node. Until these are
+// over the watch is started anew each LAP events: code that runs for the first time where measuring
+// begins would throw away what the engine had compiled around it, and the more of the reader's own
+// that was, the dearer.
 
 const LAP = 1000;
 

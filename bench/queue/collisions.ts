@@ -1,8 +1,9 @@
 /**
  * `npm run bench:collisions -- [--keys N] [--length N] [--rounds N]`: what keys cost that were
- * crafted to collide under a seed that their maker knows (test/helpers/workqueue/colliding-keys.ts), beside
- * random ones of the same length. In a queue with a random seed, as all have, they must cost at
- * most three times as much; in a queue with that very seed they show what the seed is for.
+ * crafted to collide under a known seed
+ * (test/helpers/workqueue/colliding-keys.ts), beside random ones of the same length. In a queue
+ * with a random seed, as all have, they must cost at most three times as much; in a queue with that
+ * very seed they show what the seed is for.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { Random } from '../../test/helpers/random.ts';
@@ -52,10 +53,12 @@ const slow = Math.min(time(known, few), time(known, few));
 const fast = Math.min(time(queue, few), time(queue, few));
 
 const ns = (values: readonly number[]): string =>
-  `${median(values).toFixed(0)} (${Math.min(...values).toFixed(0)}-${Math.max(...values).toFixed(0)})`;
+  `${median(values).toFixed(0)} ` +
+  `(${Math.min(...values).toFixed(0)}-${Math.max(...values).toFixed(0)})`;
 const ratio = median(samples.crafted) / median(samples.random);
 console.log(
-  `add, get and done of ${flags.keys} keys of ${flags.length} characters, ns a key, median of ${flags.rounds}\n`,
+  `add, get and done of ${flags.keys} keys of ${flags.length} characters, ns a key, median of ` +
+    `${flags.rounds}\n`,
 );
 console.log(
   layout([

@@ -14,7 +14,7 @@ export type PeerName = (typeof PEERS)[number];
 
 /**
  * What the items are. `fresh`: a string concatenated at each use, as an event handler does it.
- * `request`: a new { namespace, name } at each use. `same`: strings that somebody else keeps, such
+ * `request`: a new { namespace, name } at each use. `same`: strings that the program keeps, such
  * as a cache's keys.
  */
 export const ITEMS = ['fresh', 'request', 'same'] as const;

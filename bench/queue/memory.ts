@@ -56,7 +56,8 @@ for (const items of ITEMS) {
       ((all(a) - floor) / (all(b) - floor)).toFixed(2),
     ]);
     verdicts.push(
-      `${items}, ${state}: ${ratio.toFixed(2)} of naive, goal ${GOAL}: ${ratio <= GOAL ? 'met' : 'MISSED'}`,
+      `${items}, ${state}: ${ratio.toFixed(2)} of naive, goal ${GOAL}: ` +
+        `${ratio <= GOAL ? 'met' : 'MISSED'}`,
     );
   }
 }

@@ -40,7 +40,8 @@ async function load(peer: PeerName): Promise<Pauses> {
   });
   const pauses = JSON.parse(stdout) as Pauses;
   process.stderr.write(
-    `${peer}: p99.9 ${pauses.p999.toFixed(2)} ms, collections ${pauses.gcMs.toFixed(0)} ms, CPU ${pauses.cpuMs.toFixed(0)} ms\n`,
+    `${peer}: p99.9 ${pauses.p999.toFixed(2)} ms, collections ${pauses.gcMs.toFixed(0)} ms, CPU ` +
+      `${pauses.cpuMs.toFixed(0)} ms\n`,
   );
   return pauses;
 }
@@ -79,7 +80,8 @@ rows.push(['ratio', ...columns.map(([column]) => ratio(column).toFixed(2))]);
 
 const asked = flags.rate * flags.seconds;
 console.log(
-  `\n${showCount(flags.rate)} cycles a second on ${flags.items} items, ${showCount(flags.live)} live, ${flags.seconds} s, median of ${flags.rounds}, ` +
+  `\n${showCount(flags.rate)} cycles a second on ${flags.items} items, ${showCount(flags.live)} ` +
+    `live, ${flags.seconds} s, median of ${flags.rounds}, ` +
     `Node ${process.version}; milliseconds\n`,
 );
 console.log(layout([['', ...columns.map(([, title]) => title)], ...rows]));
@@ -89,7 +91,8 @@ for (const [column, title] of [
   ['gcMs', 'time in collections'],
 ] as const) {
   console.log(
-    `${title}: ${ratio(column).toFixed(2)} of naive, goal ${GOAL}: ${ratio(column) <= GOAL ? 'met' : 'MISSED'}`,
+    `${title}: ${ratio(column).toFixed(2)} of naive, goal ${GOAL}: ` +
+      `${ratio(column) <= GOAL ? 'met' : 'MISSED'}`,
   );
 }
 const strings = of(runs.ring ?? [], 'gcMs') / of(theirs, 'gcMs');

@@ -1,5 +1,5 @@
 /**
- * The soak: every cycle adds a key that never was before, while as many keys as asked stay live in
+ * The soak: every cycle adds a new key, while the given number of keys stay live in
  * all states at once. Memory must follow the live keys, however many were ever seen, and each key
  * must come out exactly as often as it was added.
  *
@@ -107,7 +107,7 @@ class Soak {
     }
   }
 
-  /** Takes out all that is left and closes the books. */
+  /** Takes out all keys and checks the totals. */
   async finish(added: number): Promise<void> {
     this.#clock.step(this.#longestWait + 1);
     while (this.#heldFrom < this.#heldTo || this.#queue.len() > 0) {
@@ -170,7 +170,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const { cycles, live } = options;
   if (cycles < 30 * live)
     throw new RangeError(
-      `cycles expected at least 30 times ${live}, so that all settles in a tenth of them; got ${cycles}`,
+      `cycles expected at least 30 times ${live}, so that all settles in a tenth of them; got ` +
+        `${cycles}`,
     );
   const run = new Soak(live);
   let from = 0;
@@ -201,7 +202,8 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     problems.push(`the Wasm memory had ${first.pages} pages at a tenth and has ${late.pages} now`);
   if (late.heap - first.heap > HEAP_GROWTH_LIMIT) {
     problems.push(
-      `the JS heap has grown by ${late.heap - first.heap} bytes since a tenth, the limit is ${HEAP_GROWTH_LIMIT}`,
+      `the JS heap has grown by ${late.heap - first.heap} bytes since a tenth, the limit is ` +
+        `${HEAP_GROWTH_LIMIT}`,
     );
   }
   return { handedOut: run.handedOut, early: first, late, problems };

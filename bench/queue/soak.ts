@@ -28,10 +28,12 @@ if (keys === 'js') {
 
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 const show = ({ cycles: done, pages, heap, ns }: SoakSample): string =>
-  `${String(Math.round((done / cycles) * 100)).padStart(3)} %  ${ns.toFixed(0).padStart(5)} ns a cycle  ${pages} pages  JS heap ${mib(heap)}`;
+  `${String(Math.round((done / cycles) * 100)).padStart(3)} %  ${ns.toFixed(0).padStart(5)} ns ` +
+  `a cycle  ${pages} pages  JS heap ${mib(heap)}`;
 
 console.log(
-  `${cycles} cycles, each on a new key, ${live} keys live, keys in ${keys}, Node ${process.version}`,
+  `${cycles} cycles, each on a new key, ${live} keys live, keys in ${keys}, Node ` +
+    `${process.version}`,
 );
 const start = performance.now();
 const report = await soak({
@@ -44,8 +46,10 @@ const report = await soak({
 const { early, late, handedOut, problems } = report;
 const seconds = ((performance.now() - start) / 1000).toFixed(0);
 console.log(
-  `\n${handedOut} handed out in ${seconds} s; pages ${early.pages} at 10 %, ${late.pages} at 100 %; ` +
-    `JS heap after collection ${mib(early.heap)} and ${mib(late.heap)}, ${((late.heap - early.heap) / 1024).toFixed(0)} KiB more`,
+  `\n${handedOut} handed out in ${seconds} s; pages ${early.pages} at 10 %, ${late.pages} at ` +
+    '100 %; ' +
+    `JS heap after collection ${mib(early.heap)} and ${mib(late.heap)}, ` +
+    `${((late.heap - early.heap) / 1024).toFixed(0)} KiB more`,
 );
 for (const problem of problems) console.log(`FAILED: ${problem}`);
 console.log(problems.length === 0 ? 'ok: nothing lost, nothing doubled, memory flat' : 'not ok');

@@ -1,7 +1,8 @@
 /**
  * One measurement of embedded-server.ts, in a process of its own, as a JSON line:
  *
- *     node --expose-gc bench/server/embedded-server-load.ts --peer P --writes N --live N --watchers N
+ *     node --expose-gc bench/server/embedded-server-load.ts
+ *       --peer P --writes N --live N --watchers N
  *
  * The server and its client share the process for the peers `memory` and `http`, as in a test.
  * Every write's answer is checked, and every watcher has to read every event.

@@ -36,29 +36,34 @@ func definitionSteps(r *run, ctx context.Context) {
 	lamps := schema.GroupVersionResource{Group: "go.example.com", Version: "v1", Resource: "lamps"}
 	least := 1.5
 	yes := true
-	text := apiextensionsv1.JSONSchemaProps{Type: "string", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`"b"`)}}}
+	text := apiextensionsv1.JSONSchemaProps{Type: "string",
+		Enum: []apiextensionsv1.JSON{{Raw: []byte(`"a"`)}, {Raw: []byte(`"b"`)}}}
 	definition := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "lamps.go.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "go.example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "lamps", Kind: "Lamp", ShortNames: []string{"lp"}},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "lamps", Kind: "Lamp",
+				ShortNames: []string{"lp"}},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
-				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object",
-					Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {
-						Type: "object", Required: []string{"watts"},
-						Properties: map[string]apiextensionsv1.JSONSchemaProps{
-							"watts":  {Type: "number", Minimum: &least},
-							"mode":   {Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"on"`)}},
-							"tags":   {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}},
-							"labels": {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &text}},
-							"any":    {Type: "object", XPreserveUnknownFields: &yes},
-							"port":   {XIntOrString: true},
-						},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{
+					Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+				Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+						Type: "object",
+						Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {
+							Type: "object", Required: []string{"watts"},
+							Properties: map[string]apiextensionsv1.JSONSchemaProps{
+								"watts": {Type: "number", Minimum: &least},
+								"mode":  {Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"on"`)}},
+								"tags":  {Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}},
+								"labels": {Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{
+									Allows: true, Schema: &text}},
+								"any":  {Type: "object", XPreserveUnknownFields: &yes},
+								"port": {XIntOrString: true},
+							},
+						}},
 					}},
-				}},
 			}},
 		},
 	}
@@ -69,9 +74,13 @@ func definitionSteps(r *run, ctx context.Context) {
 		}
 		return got.Spec, nil
 	})
-	r.step("create again", func() (any, error) { return client.Create(ctx, definition, metav1.CreateOptions{}) })
+	r.step("create again", func() (any, error) {
+		return client.Create(ctx, definition,
+			metav1.CreateOptions{})
+	})
 	r.step("establishes", func() (any, error) {
-		err := wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool,
+			error) {
 			_, err := r.dynamic.Resource(lamps).Namespace(namespace).List(ctx, metav1.ListOptions{})
 			return err == nil, nil
 		})
@@ -87,7 +96,8 @@ func definitionSteps(r *run, ctx context.Context) {
 	})
 	r.step("delete", func() (any, error) {
 		must(client.Delete(ctx, "lamps.go.example.com", metav1.DeleteOptions{}))
-		err := wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool,
+			error) {
 			_, err := objects.List(ctx, metav1.ListOptions{})
 			return err != nil, nil
 		})
@@ -96,5 +106,6 @@ func definitionSteps(r *run, ctx context.Context) {
 }
 
 func lamp(name, spec string) *unstructured.Unstructured {
-	return object(fmt.Sprintf(`{"apiVersion":"go.example.com/v1","kind":"Lamp","metadata":{"name":%q},"spec":%s}`, name, spec))
+	return object(fmt.Sprintf(`{"apiVersion":"go.example.com/v1","kind":"Lamp",
+"metadata":{"name":%q},"spec":%s}`, name, spec))
 }

@@ -44,7 +44,8 @@ func discoverySteps(r *run, _ context.Context) {
 		return strings.Join(lines, "\n"), nil
 	})
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(aggregated))
-	for _, kind := range []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Kind: "Node"}, {Group: "apps", Kind: "Nope"}} {
+	for _, kind := range []schema.GroupKind{{Group: "apps", Kind: "Deployment"}, {Kind: "Node"},
+		{Group: "apps", Kind: "Nope"}} {
 		r.step("mapping of "+kind.String(), func() (any, error) {
 			mapping, err := mapper.RESTMapping(kind)
 			if err != nil {
@@ -92,7 +93,8 @@ func linesOf(lists []*metav1.APIResourceList) string {
 	var lines []string
 	for _, list := range lists {
 		for _, resource := range list.APIResources {
-			lines = append(lines, fmt.Sprintf("%s %s %s/%s/%s %v %v %v %v", list.GroupVersion, resource.Name, resource.Group, resource.Version,
+			lines = append(lines, fmt.Sprintf("%s %s %s/%s/%s %v %v %v %v", list.GroupVersion, resource.Name,
+				resource.Group, resource.Version,
 				resource.Kind, resource.Namespaced, resource.Verbs, resource.ShortNames, resource.Categories))
 		}
 	}

@@ -70,12 +70,15 @@ func informerSteps(r *run, ctx context.Context) {
 		must1(maps.Create(ctx, configMap(name, "1"), metav1.CreateOptions{}))
 	}
 	onlyOurs := func(options *metav1.ListOptions) { options.LabelSelector = "app=web" }
-	follow(r, ctx, "dynamic", dynamicinformer.NewFilteredDynamicInformer(r.dynamic, configMaps, namespace, 0,
+	follow(r, ctx, "dynamic", dynamicinformer.NewFilteredDynamicInformer(r.dynamic, configMaps,
+		namespace, 0,
 		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, onlyOurs).Informer())
-	typed := informers.NewSharedInformerFactoryWithOptions(r.typed, 0, informers.WithNamespace(namespace), informers.WithTweakListOptions(onlyOurs))
+	typed := informers.NewSharedInformerFactoryWithOptions(r.typed, 0,
+		informers.WithNamespace(namespace), informers.WithTweakListOptions(onlyOurs))
 	follow(r, ctx, "typed", typed.Core().V1().ConfigMaps().Informer())
 	r.step("lister of the typed informer", func() (any, error) {
-		found, err := typed.Core().V1().ConfigMaps().Lister().ConfigMaps(namespace).List(labels.Everything())
+		found, err := typed.Core().V1().ConfigMaps().Lister().ConfigMaps(namespace).List(
+			labels.Everything())
 		var names []string
 		for _, each := range found {
 			names = append(names, each.Name+"="+each.Data["a"])
@@ -83,9 +86,11 @@ func informerSteps(r *run, ctx context.Context) {
 		sort.Strings(names)
 		return strings.Join(names, " "), err
 	})
-	follow(r, ctx, "metadata", metadatainformer.NewFilteredMetadataInformer(must1(metadata.NewForConfig(r.config)), configMaps, namespace, 0,
+	follow(r, ctx, "metadata", metadatainformer.NewFilteredMetadataInformer(must1(
+		metadata.NewForConfig(r.config)), configMaps, namespace, 0,
 		cache.Indexers{}, onlyOurs).Informer())
-	must(maps.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=web"}))
+	must(maps.DeleteCollection(ctx, metav1.DeleteOptions{},
+		metav1.ListOptions{LabelSelector: "app=web"}))
 }
 
 // follow starts the informer and shows what it tells of a life.
@@ -95,7 +100,10 @@ func follow(r *run, ctx context.Context, name string, informer cache.SharedIndex
 	must1(informer.AddEventHandler(seen.handler()))
 	go informer.RunWithContext(ctx)
 	until := func(line string) error {
-		return wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool, error) { return seen.has(line), nil })
+		return wait.PollUntilContextTimeout(ctx, pollEvery, limit, true, func(context.Context) (bool,
+			error) {
+			return seen.has(line), nil
+		})
 	}
 	r.step(name+": initial objects", func() (any, error) {
 		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
@@ -110,10 +118,13 @@ func follow(r *run, ctx context.Context, name string, informer cache.SharedIndex
 	})
 	r.step(name+": changes", func() (any, error) {
 		must1(maps.Create(ctx, configMap("k", "1"), metav1.CreateOptions{}))
-		must1(maps.Patch(ctx, "k", types.MergePatchType, []byte(`{"data":{"a":"2"}}`), metav1.PatchOptions{}))
-		must1(maps.Patch(ctx, "i", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"other"}}}`), metav1.PatchOptions{}))
+		must1(maps.Patch(ctx, "k", types.MergePatchType, []byte(`{"data":{"a":"2"}}`),
+			metav1.PatchOptions{}))
+		must1(maps.Patch(ctx, "i", types.MergePatchType, []byte(
+			`{"metadata":{"labels":{"app":"other"}}}`), metav1.PatchOptions{}))
 		must(maps.Delete(ctx, "k", metav1.DeleteOptions{}))
-		must1(maps.Patch(ctx, "i", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`), metav1.PatchOptions{}))
+		must1(maps.Patch(ctx, "i", types.MergePatchType, []byte(`{"metadata":{"labels":{"app":"web"}}}`),
+			metav1.PatchOptions{}))
 		err := until("add i false")
 		lines := strings.Split(seen.text(), "\n")
 		sort.Strings(lines[:2])

@@ -1,5 +1,6 @@
-// Runs client-go against the API server of KUBECONFIG, and prints each step with what it saw as a line of JSON:
-// {"name": "dynamic: create", "answer": "…"}. test/clients/ compares the lines from two servers.
+// Runs client-go against the API server of KUBECONFIG, and prints each step with what it saw as a
+// line of JSON: {"name": "dynamic: create", "answer": "…"}. test/clients/ compares the lines from
+// two servers.
 package main
 
 import (
@@ -35,7 +36,8 @@ func main() {
 	must(err)
 	config.QPS, config.Burst = 1000, 1000
 	config.WarningHandler = rest.NoWarnings{}
-	r := &run{config: config, dynamic: must1(dynamic.NewForConfig(config)), typed: must1(kubernetes.NewForConfig(config))}
+	r := &run{config: config, dynamic: must1(dynamic.NewForConfig(config)),
+		typed: must1(kubernetes.NewForConfig(config))}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	for _, group := range []struct {
@@ -66,10 +68,12 @@ func (r *run) step(name string, work func() (any, error)) {
 	} else {
 		answer = fmt.Sprintf("! %T %v", err, err)
 	}
-	must(json.NewEncoder(os.Stdout).Encode(map[string]string{"name": r.group + ": " + name, "answer": answer}))
+	must(json.NewEncoder(os.Stdout).Encode(map[string]string{"name": r.group + ": " + name,
+		"answer": answer}))
 }
 
-// stripped is the object without what differs from run to run and names no rule: who owns which fields is compared by kubectl's steps.
+// stripped is the object without what differs from run to run and names no rule: who owns which
+// fields is compared by kubectl's steps.
 func stripped(value any) any {
 	if object, err := meta.Accessor(value); err == nil && object != nil {
 		object.SetManagedFields(nil)

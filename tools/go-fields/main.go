@@ -1,9 +1,11 @@
-// Prints what OpenAPI does not tell of the members of Kubernetes' built-in types: which of them Go writes where they have no value, by their
-// Go type and their json tag, and their numbers in protobuf. scripts/derive-types.ts runs it and adds what it prints to its table.
+// Prints what OpenAPI does not tell of the members of Kubernetes' built-in types: which of them Go
+// writes where they have no value, by their Go type and their json tag, and their numbers in
+// protobuf. scripts/derive-types.ts runs it and adds what it prints to its table.
 //
-// {"io.k8s.api.apps.v1.DeploymentSpec": {"paused": {"number": "7"}, "replicas": {"mark": "?", "number": "1"}}}:
-// "?" a pointer, so that a zero value is one · "+" written also where there is none · "" left out where it is the zero value.
-// Of a member of an embedded struct the number is a path: "1.2". kind and apiVersion have none.
+// {"io.k8s.api.apps.v1.DeploymentSpec": {"paused": {"number": "7"}, "replicas": {"mark": "?",
+// "number": "1"}}}: "?" a pointer, so that a zero value is one · "+" written also where there is
+// none · "" left out where it is the zero value. Of a member of an embedded struct the number is a
+// path: "1.2". kind and apiVersion have none.
 package main
 
 import (
@@ -27,7 +29,8 @@ type fields map[string]field
 
 func main() {
 	all := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensions.AddToScheme, apiregistration.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensions.AddToScheme,
+		apiregistration.AddToScheme} {
 		if err := add(all); err != nil {
 			panic(err)
 		}
@@ -55,7 +58,8 @@ func visit(t reflect.Type, found map[string]fields) {
 	}
 }
 
-// modelName is the name that the type has in OpenAPI: io.k8s.api.apps.v1.Deployment for k8s.io/api/apps/v1.
+// modelName is the name that the type has in OpenAPI: io.k8s.api.apps.v1.Deployment for
+// k8s.io/api/apps/v1.
 func modelName(t reflect.Type) string {
 	host, path, _ := strings.Cut(t.PkgPath(), "/")
 	domain, top, _ := strings.Cut(host, ".")
@@ -65,7 +69,8 @@ func modelName(t reflect.Type) string {
 // none is the path of a struct that protobuf does not have: the kind and the version of an object.
 const none = "-"
 
-// members notes the type's members; prefix is the path of the struct in protobuf, where it is embedded.
+// members notes the type's members; prefix is the path of the struct in protobuf, where it is
+// embedded.
 func members(t reflect.Type, prefix string, into fields, found map[string]fields) {
 	for at := range t.NumField() {
 		member := t.Field(at)

@@ -24,8 +24,9 @@ func pods(n, shift int) []*corev1.Pod {
 	list := make([]*corev1.Pod, n)
 	for i := range list {
 		list[i] = &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: ns[i], Name: nm[i], Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%500)}},
-			Spec:       corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", (i+shift)%1000)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns[i], Name: nm[i],
+				Labels: map[string]string{"app": fmt.Sprintf("app-%d", i%500)}},
+			Spec: corev1.PodSpec{NodeName: fmt.Sprintf("node-%d", (i+shift)%1000)},
 		}
 	}
 	return list
@@ -37,7 +38,9 @@ func indexerWorkloads(sizes []int) {
 		newIndexer := func() cache.Indexer {
 			return cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{
 				cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
-				"node":               func(o any) ([]string, error) { return []string{o.(*corev1.Pod).Spec.NodeName}, nil },
+				"node": func(o any) ([]string, error) {
+					return []string{o.(*corev1.Pod).Spec.NodeName}, nil
+				},
 			})
 		}
 		fill := func(s cache.Indexer, list []*corev1.Pod) {
@@ -105,24 +108,27 @@ func informerWorkload(url, events string) {
 		panic(err)
 	}
 	os.Setenv("KUBE_FEATURE_WatchListClient", "false")
-	content := rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
-	factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(&rest.Config{Host: url, ContentConfig: content}), 0)
+	content := rest.ContentConfig{ContentType: "application/json",
+		AcceptContentTypes: "application/json"}
+	factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(&rest.Config{Host: url,
+		ContentConfig: content}), 0)
 	var seen int
 	var start time.Time
 	var startCPU float64
 	finished := make(chan struct{})
-	factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) {
-		if seen == 0 {
-			start, startCPU = time.Now(), cpuMicros()
-		}
-		if seen++; seen == want {
-			emit("informer", want, map[string]any{
-				"ns":  float64(time.Since(start).Nanoseconds()) / float64(want),
-				"cpu": 1000 * (cpuMicros() - startCPU) / float64(want),
-			})
-			close(finished)
-		}
-	}})
+	factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(_, _ any) {
+			if seen == 0 {
+				start, startCPU = time.Now(), cpuMicros()
+			}
+			if seen++; seen == want {
+				emit("informer", want, map[string]any{
+					"ns":  float64(time.Since(start).Nanoseconds()) / float64(want),
+					"cpu": 1000 * (cpuMicros() - startCPU) / float64(want),
+				})
+				close(finished)
+			}
+		}})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	factory.Start(ctx.Done())

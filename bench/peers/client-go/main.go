@@ -1,9 +1,10 @@
-// Command peers measures client-go on the workloads of ../README.md and prints one JSON object a line:
+// Command peers measures client-go on the workloads of ../README.md and prints one JSON object a
+// line:
 // {"peer":"client-go","work":"cycle-fresh","n":100000,"ns":270.5}.
 //
 //	go run . queue [WORK [N]]       queue, delay and limiter workloads; one of them; with N keys
 //	go run . indexer [WORK [N]]     thread-safe store workloads
-//	go run . decode pod.json        one watch object through the JSON, unstructured and protobuf decoders
+//	go run . decode pod.json        one watch object through the three decoders
 //	go run . informer URL EVENTS    a shared informer on URL: CPU and wall time per watch event
 package main
 
@@ -21,7 +22,8 @@ const reps = 5
 // only names the one workload to run; empty means all.
 var only string
 
-// report prints the median of reps runs; run does the whole workload and ops says how many operations that was.
+// report prints the median of reps runs; run does the whole workload and ops says how many
+// operations that was.
 func report(work string, n, ops int, run func()) {
 	if only != "" && only != work {
 		return
@@ -66,7 +68,8 @@ func chosen(usual ...int) []int {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: peers queue [WORK [N]] | indexer [WORK [N]] | decode FILE | informer URL EVENTS")
+		fmt.Fprintln(os.Stderr, "usage: peers queue [WORK [N]] | indexer [WORK [N]] | decode FILE | "+
+			"informer URL EVENTS")
 		os.Exit(2)
 	}
 	switch os.Args[1] {

@@ -9,7 +9,8 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// names returns n namespaces and names; the i-th key is namespaces[i]+"/"+names[i], about 35 characters.
+// names returns n namespaces and names; the i-th key is namespaces[i]+"/"+names[i], about 35
+// characters.
 func names(n int) (namespaces, keys []string) {
 	namespaces, keys = make([]string, n), make([]string, n)
 	for i := range keys {
@@ -84,7 +85,8 @@ func queueWorkloads(sizes []int) {
 		keys := joined(n)
 		report("add-after", n, n, func() {
 			clock := testingclock.NewFakeClock(time.Now())
-			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: clock})
+			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{
+				Clock: clock})
 			for i, key := range keys {
 				q.AddAfter(key, time.Duration(1+(i*7919)%60000)*time.Millisecond)
 			}
@@ -95,7 +97,8 @@ func queueWorkloads(sizes []int) {
 			}
 			q.ShutDown()
 		})
-		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond, 1000*time.Second)
+		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[string](5*time.Millisecond,
+			1000*time.Second)
 		report("limiter", n, 1_000_000, func() {
 			for i := 0; i < 1_000_000; i++ {
 				limiter.When(keys[i%n])

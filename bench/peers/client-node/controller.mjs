@@ -1,9 +1,11 @@
-// The controller that one writes on @kubernetes/client-node's informer and the queue of ../naive-ts: node controller.mjs URL EVENTS [WARMUP]
+// The controller that one writes on @kubernetes/client-node's informer and the queue of
+// ../naive-ts: node controller.mjs URL EVENTS [WARMUP]
 import * as k8s from '@kubernetes/client-node';
 import { LastVersions } from '../last-versions.mjs';
 import { NaiveDelayingQueue, NaiveLimiter } from '../naive-ts/naive.mjs';
 
-const [server, events, warmUp] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4] ?? 0)];
+const [server, events, warmUp] = [process.argv[2], Number(process.argv[3]),
+  Number(process.argv[4] ?? 0)];
 const config = new k8s.KubeConfig();
 config.loadFromOptions({
   clusters: [{ name: 'c', server, skipTLSVerify: true }], // plain HTTP is refused without it
@@ -18,9 +20,11 @@ const versions = new LastVersions(events, warmUp);
 function reconcile({ namespace, name }) {
   const pod = informer.get(name, namespace);
   if (pod === undefined) throw new Error('a Pod is not in the cache');
-  const measured = versions.reconciled(pod.metadata.name, pod.metadata.resourceVersion, pod.spec.nodeName);
+  const measured = versions.reconciled(pod.metadata.name, pod.metadata.resourceVersion,
+    pod.spec.nodeName);
   if (measured === undefined) return;
-  console.log(JSON.stringify({ peer: 'client-node', work: warmUp > 0 ? 'controller-warm' : 'controller', n: events, ...measured }));
+  console.log(JSON.stringify({ peer: 'client-node',
+    work: warmUp > 0 ? 'controller-warm' : 'controller', n: events, ...measured }));
   process.exit(0);
 }
 

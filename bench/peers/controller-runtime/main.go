@@ -1,9 +1,11 @@
-// Command controllerpeer measures a controller of controller-runtime on the work "controller" of ../README.md, with JSON on the wire:
+// Command controllerpeer measures a controller of controller-runtime on the work "controller" of
+// ../README.md, with JSON on the wire:
 //
 //	go run . URL EVENTS
 //
-// A reconcile reads its Pod through the manager's client, which answers with a deep copy from the cache, as is usual. CPU and wall time run
-// from the first reconcile of an update to the one that makes the last version of every Pod reconciled.
+// A reconcile reads its Pod through the manager's client, which answers with a deep copy from the
+// cache, as is usual. CPU and wall time run from the first reconcile of an update to the one that
+// makes the last version of every Pod reconciled.
 package main
 
 import (
@@ -64,7 +66,8 @@ func (r *lastVersions) Reconcile(ctx context.Context, request ctrl.Request) (ctr
 		return ctrl.Result{}, err
 	}
 	if event%count != int(index) || pod.Spec.NodeName != fmt.Sprintf("node-%d", event*7%1000) {
-		fmt.Fprintf(os.Stderr, "%s at %d has %s, which the server never sent\n", pod.Name, version, pod.Spec.NodeName)
+		fmt.Fprintf(os.Stderr, "%s at %d has %s, which the server never sent\n", pod.Name, version,
+			pod.Spec.NodeName)
 		os.Exit(1)
 	}
 	if r.reconciles == 0 {
@@ -102,7 +105,8 @@ func main() {
 	os.Setenv("KUBE_FEATURE_WatchListClient", "false")
 	log.SetLogger(logr.Discard())
 	manager, err := ctrl.NewManager(
-		&rest.Config{Host: os.Args[1], ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}},
+		&rest.Config{Host: os.Args[1], ContentConfig: rest.ContentConfig{ContentType: "application/json",
+			AcceptContentTypes: "application/json"}},
 		ctrl.Options{
 			Metrics: metricsserver.Options{BindAddress: "0"},
 			// The server answers lists and watches of Pods alone, so discovery is told what it would find.
@@ -115,7 +119,8 @@ func main() {
 		})
 	must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	reconciler := &lastVersions{client: manager.GetClient(), events: events, left: count, finished: cancel}
+	reconciler := &lastVersions{client: manager.GetClient(), events: events, left: count,
+		finished: cancel}
 	must(ctrl.NewControllerManagedBy(manager).For(&corev1.Pod{}).Complete(reconciler))
 	must(manager.Start(ctx))
 }
