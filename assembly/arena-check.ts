@@ -1,4 +1,6 @@
 // Checks the invariants of arena.ts, for tests, which call it between random operations.
+//
+// Raw loads: the size in the last word of a free block.
 
 import { wordAt } from "./memory";
 import { arenaAt } from "./arena";

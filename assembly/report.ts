@@ -16,7 +16,10 @@ import {
   STAGED_OBJECT, STAGED_SHAPES, VALUE_END, VALUE_START, VERSION_END, VERSION_START,
 } from "./abi";
 
-/** Those that begin or end something are addresses in the bytes of the stream; 0: not there. */
+/**
+ * The report, drawn at the top of the file. Fields that begin or end something are addresses in the
+ * bytes of the stream; 0: not there.
+ */
 @unmanaged
 class Report {
   eventType: u32;

@@ -23,7 +23,11 @@ import { scanEvent, scanLimit, scanObject } from "./scan";
 
 const STREAM_BYTES: u32 = 64;
 
-/** A stream; the picture above has `start` and `end`. */
+/**
+ * A stream.
+ *
+ *   |block|room|start|end|counting|seen|depth|inString|limit|place|, each u32
+ */
 @unmanaged
 export class Stream {
   block: usize; // of the bytes

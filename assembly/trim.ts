@@ -27,6 +27,7 @@ class TrimNode {
   othersGo: u32;
 }
 
+/** Drawn at the top of the file. */
 @unmanaged
 class TrimEntry {
   bytes: u32; // of the name, which follows
