@@ -87,8 +87,8 @@ const ABSENT: Record<string, string> = {
   ...{ 'status.replicas': '0', 'status.successful': '0' },
 };
 /**
- * The path of a field in a stored object (registry/conversion.ts), where it differs from the field's
- * name.
+ * The path of a field in a stored object (registry/conversion.ts), where it differs from the
+ * field's name.
  */
 function pathOf(kind: Kind, field: string): string {
   if (!kind.builtIn) return field;

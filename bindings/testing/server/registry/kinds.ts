@@ -13,7 +13,10 @@ import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../jso
 import { type Schema, schemaAt } from '../schema/structural.ts';
 import { isConditionTrue } from './definitions.ts';
 
-/** Group, version and plural name a resource. conversion.ts says which resources share their objects. */
+/**
+ * Group, version and plural name a resource. conversion.ts says which resources share their
+ * objects.
+ */
 export interface ResourceName {
   group: string;
   version: string;
