@@ -67,7 +67,7 @@ describe('gzip', () => {
 });
 
 describe('a version that does not exist yet', () => {
-  test('is waited for three seconds, and then is a 504 that says when to come back', async () => {
+  test('is awaited for three seconds, then answered with 504 and Retry-After', async () => {
     const clock = new FakeClock();
     const { api } = await startApi({ clock });
     let answered = 0;
@@ -116,7 +116,7 @@ describe('a version that does not exist yet', () => {
     expect(events).toMatchObject([{ type: 'ERROR', object: { code: 504, reason: 'Timeout' } }]);
   });
 
-  test('is forgotten with the client that asked for it', async () => {
+  test('is dropped when its client disconnects', async () => {
     const clock = new FakeClock();
     const { api } = await startApi({ clock });
     const abort = new AbortController();
@@ -131,7 +131,7 @@ describe('a version that does not exist yet', () => {
 });
 
 describe('tokens', () => {
-  test('are asked of every request, may be changed, and are not asked of a watch that runs', async () => {
+  test('are required of every request but running watches, and can be changed', async () => {
     const server = await ApiServer.start({ tokens: ['first'] });
     onTestFinished(() => server.stop());
     const withToken = (token: string): ApiRequests => {
@@ -154,7 +154,7 @@ describe('tokens', () => {
   });
 });
 
-test('over TLS its own transport trusts it, and nobody else does', async () => {
+test('over TLS only its own transport trusts it', async () => {
   const pems = await generate([{ name: 'commonName', value: 'capstan' }], {
     keyType: 'ec',
     algorithm: 'sha256',

@@ -144,7 +144,7 @@ describe('apply', () => {
     });
   });
 
-  test('removes what it applied before and nobody else owns', async () => {
+  test('removes fields that it no longer applies and that have no other owner', async () => {
     const { api } = await startApi();
     await apply(
       api,
@@ -359,7 +359,7 @@ describe('apply', () => {
 });
 
 describe('owners', () => {
-  test('are who changes a field, by the name they give or that of their user agent', async () => {
+  test('are named by fieldManager or the user agent', async () => {
     const { api } = await startApi();
     const named = {
       query: { fieldManager: 'maker' },
@@ -467,7 +467,7 @@ describe('owners', () => {
     }
   });
 
-  test('of a field that is gone are none', async () => {
+  test('of a removed field are removed', async () => {
     const { api } = await startApi();
     await api.make(CONFIG_MAPS, configMapBody('a', { data: { k: '1' } }));
     const { body } = await api.patch(`${CONFIG_MAPS}/a`, { data: null });

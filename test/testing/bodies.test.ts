@@ -8,7 +8,7 @@ import { startApi } from '../helpers/server/requests.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('members that stand twice are merged into what was read before', async () => {
+test('duplicate members are merged with the earlier ones', async () => {
   const { api } = await startApi();
   const body =
     '{"metadata":{"name":"a","labels":{"a":"1","c":"x"},"labels":{"b":"2","c":"y"},"labels":{}},' +

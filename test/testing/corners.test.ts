@@ -141,7 +141,7 @@ test('a PriorityClass stays in its first generation', async () => {
   expect(body.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
 });
 
-test('who updates a DaemonSet without its template generation comes to own that', async () => {
+test('an update of a DaemonSet without its template generation owns it', async () => {
   const { api } = await startApi();
   const path = `/apis/apps/v1/${IN}/daemonsets`;
   const object = of('apps/v1', 'DaemonSet', { spec: WORKLOAD });
@@ -157,7 +157,7 @@ test('who updates a DaemonSet without its template generation comes to own that'
   expect(body.metadata.generation).toBe(1);
 });
 
-test('a Job without labels of its own has those of its Pods, unless its name is made up', async () => {
+test('a Job without labels gets those of its Pods, unless its name is generated', async () => {
   const { api } = await startApi();
   const labelsOf = async (own: object, labels: object): Promise<string[]> => {
     const template = { metadata: { labels }, spec: { ...POD_SPEC, restartPolicy: 'Never' } };
@@ -201,7 +201,7 @@ test.for([
   },
 );
 
-test('a dry run gives a Service without a name no address, and tells what else is wrong', async () => {
+test('a dry run of an unnamed Service allocates no address and reports other errors', async () => {
   const { api } = await startApi();
   const path = `/api/v1/${IN}/services`;
   const wrong = async (query: Record<string, string>) =>
@@ -334,7 +334,7 @@ describe('custom objects', () => {
   });
 });
 
-test('no more than a hundred unknown fields of a built-in kind are told', async () => {
+test('at most a hundred unknown fields of a built-in kind are reported', async () => {
   const { api } = await startApi();
   const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x${at}`, 1]));
   const { header } = await api.send('POST', `/api/v1/${IN}/configmaps`, {
@@ -400,7 +400,7 @@ test.for([
   expect(made.spec.updateStrategy).toEqual(expected);
 });
 
-test('an APIService whose name is none is told that alone, not also which name it must have', async () => {
+test('an invalid name of an APIService is its only error', async () => {
   const { api } = await startApi();
   const spec = { group: 'example.com', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 };
   const named = async (name: string): Promise<unknown> => {
@@ -413,7 +413,7 @@ test('an APIService whose name is none is told that alone, not also which name i
 });
 
 // Go reads it by a method of its own, which tells of no member that stands twice.
-test('what any JSON may be is not searched for members that stand twice', async () => {
+test('fields of any JSON are not searched for duplicate members', async () => {
   const { api } = await startApi();
   const warningOf = async (name: string, more: string): Promise<unknown> => {
     const body = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"${name}"},${more}}`;

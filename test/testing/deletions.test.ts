@@ -150,7 +150,7 @@ describe('a Pod on a node', () => {
   });
 });
 
-test('an Event is gone at once, whatever policy is asked for', async () => {
+test('an Event is deleted at once, with any propagation policy', async () => {
   const { api } = await startApi();
   const events = '/api/v1/namespaces/default/events';
   for (const propagationPolicy of ['Orphan', 'Foreground']) {

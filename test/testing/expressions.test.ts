@@ -63,7 +63,7 @@ test.for<[what: string, spec: object, field: string | undefined]>([
   expect(body.details?.causes?.map((cause) => cause.field)).toEqual(field && [field]);
 });
 
-test('a device is selected by what it has', async () => {
+test('a device is selected by its attributes', async () => {
   const { api } = await startApi();
   const make = (expression: string) =>
     api.send('POST', '/apis/resource.k8s.io/v1/deviceclasses', {

@@ -204,7 +204,7 @@ describe('a fake client', () => {
     });
   });
 
-  test('says with all fields what the embedded server says: strict validation is refused', async () => {
+  test('refuses strict validation with the error of the embedded server', async () => {
     const client = fakeClient();
     const odd = { ...configMap('a'), odd: 1 };
     await expect(client.create(ConfigMap, odd, { fieldValidation: 'Strict' })).rejects.toThrow(
@@ -343,7 +343,7 @@ describe('a fake transport', () => {
     );
   });
 
-  test('asks for a token where it was told one', async () => {
+  test('requires a token if one is configured', async () => {
     const transport = fakeTransport({ tokens: ['good'] });
     const ask = (headers: Record<string, string>) =>
       transport.request({ method: 'GET', path: '/version', headers });

@@ -16,7 +16,7 @@ const failure = async (answer: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('status answers with a Status, its reason and Retry-After, as often as it is told to', async () => {
+test('status answers with a Status, reason and Retry-After, the given number of times', async () => {
   const { api, server } = await startApi();
   server.inject({ do: 'status', status: 429, retryAfter: 6_001, times: 2 });
   for (let at = 0; at < 2; at++) {
@@ -285,7 +285,7 @@ test('dropConnections cuts every connection, and the next request finds a server
   expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
 });
 
-test('faults that have not hit as often as they were to are told', async () => {
+test('faults that were hit too few times are reported', async () => {
   const { api, server } = await startApi();
   server.inject({ do: 'status', status: 500 });
   const takeBack = server.inject({ do: 'reset', verb: 'watch', times: 1 });

@@ -68,7 +68,7 @@ test('namespaces are not deleted as a collection', async () => {
 });
 
 // It was a 400, as if there were a namespace in the path that it does not match.
-test('what has no namespace loses the one it is sent with', async () => {
+test('a cluster-scoped object loses the namespace that was sent', async () => {
   const { api } = await startApi();
   const path = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
   const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' };

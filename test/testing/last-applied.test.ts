@@ -40,7 +40,7 @@ test('what the annotation says is no conflict for kubectl, and it is kept up to 
   );
 });
 
-test('what somebody else has changed since stays a conflict', async () => {
+test('later changes by another manager stay conflicts', async () => {
   const { api, apply } = await clientApplied();
   await api.patch(`${CONFIG_MAPS}/a`, { data: { b: '5' } });
   const { status, body } = await apply('kubectl', { a: '3', b: '7' });

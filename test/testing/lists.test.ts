@@ -128,7 +128,7 @@ test('metadata alone answers writes too, and is refused in another form when the
   });
 });
 
-test('an empty list of what nobody has created yet has a kind and a version to watch from', async () => {
+test('an empty list has a kind and a version to watch from', async () => {
   const { api } = await startApi();
   const { status, body } = await api.get('/apis/example.com/v1/policies');
   expect(status).toBe(200);
@@ -262,7 +262,7 @@ describe('a list at a version', () => {
     expect(limited.metadata).toMatchObject({ resourceVersion: at, remainingItemCount: 1 });
   });
 
-  test('that does not exist yet is a 504 that says when to come back', async () => {
+  test('in the future is answered with 504 and Retry-After', async () => {
     const { api } = await startApi({ freshnessTimeout: 0 });
     const answer = await api.get(WIDGETS, { resourceVersion: '1000' });
     expect(answer).toMatchObject({
@@ -273,7 +273,7 @@ describe('a list at a version', () => {
     expect((await api.get(`${WIDGETS}/a`, { resourceVersion: '1000' })).status).toBe(504);
   });
 
-  test('that is out of the history is a 410 when it is asked for exactly', async () => {
+  test('before the history is answered with 410 when requested exactly', async () => {
     const { api, server } = await startApi();
     await fill(api, WIDGETS, 1);
     const resourceVersion = await api.version(WIDGETS);

@@ -93,7 +93,7 @@ describe('one that is deleted', () => {
     expect((await api.patch(`${IN_A}/old`, { data: { k: 'v' } })).status).toBe(200);
   });
 
-  test('is emptied and gone when its controller comes', async () => {
+  test('is emptied and removed by its controller', async () => {
     const { api, clock } = await withNamespace();
     await api.make(IN_A, configMapBody('x'));
     await api.make(CONFIG_MAPS, configMapBody('x'));
@@ -109,7 +109,7 @@ describe('one that is deleted', () => {
     await api.make(NAMESPACES, { metadata: { name: 'a' } });
   });
 
-  test('waits for what is held in it', async () => {
+  test('waits for objects with finalizers', async () => {
     const { api, clock } = await withNamespace();
     await api.make(IN_A, { metadata: { name: 'x', finalizers: ['example.com/x'] } });
     await api.make(`${A}/pods`, { metadata: { name: 'p' }, spec: { ...POD_SPEC, nodeName: 'n' } });

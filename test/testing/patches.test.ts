@@ -84,7 +84,7 @@ describe('patch', () => {
   });
 
   // The nulls were stored.
-  test('drops what is null from the objects of a list it adds, and no item that is null', async () => {
+  test('drops null members of objects in an added list, but not null items', async () => {
     const { api } = await startApi();
     await api.make(WIDGETS, widgetBody('a', { spec: { list: [1], map: { a: 1 } } }));
     const list = [{ k: null, l: 1 }, null];

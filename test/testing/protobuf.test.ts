@@ -145,14 +145,14 @@ describe('the server', () => {
     return api.send(method, path, { body, type: PROTOBUF });
   };
 
-  test('stores what came in protobuf, and answers in JSON', async () => {
+  test('stores objects sent as protobuf, and answers in JSON', async () => {
     const { status, body } = await send('POST', '/api/v1/namespaces/default/pods', pod());
     expect(status).toBe(201);
     expect(body.metadata.labels).toEqual({ app: 'x' });
     expect(body.spec).toMatchObject({ restartPolicy: 'Always' });
   });
 
-  test('refuses what is no protobuf, and another kind, with 400', async () => {
+  test('refuses invalid protobuf and other kinds with 400', async () => {
     const map = (bytes: Buffer) => send('POST', CONFIG_MAPS, bytes);
     expect((await map(Buffer.from('{}'))).body.message).toContain('expected prefix');
     expect(await map(pod())).toMatchObject({ status: 400 });

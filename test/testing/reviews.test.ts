@@ -194,7 +194,7 @@ describe('a review of access', () => {
     expect(answer.body.details.causes?.map(({ field }) => field)).toEqual(fields);
   });
 
-  test('says yes where everybody may do everything, and is not stored', async () => {
+  test('allows everything without RBAC, and is not stored', async () => {
     const { api } = await startApi();
     const spec = { user: 'u', resourceAttributes: { verb: 'get', resource: 'pods' } };
     const path = `${AUTHORIZATION}/subjectaccessreviews`;

@@ -59,7 +59,7 @@ describe('a rule in CEL', () => {
     { rule: '!has(self.min) || self.min <= self.max', message: 'min is above max' },
   );
 
-  test('is asked at every write', async () => {
+  test('is evaluated at every write', async () => {
     const api = await withSpec(range);
     const wrong = { status: 422, body: { reason: 'Invalid' } };
     expect(await api.send('POST', SITES, { body: site({ min: 3, max: 2 }) })).toMatchObject({
@@ -82,7 +82,7 @@ describe('a rule in CEL', () => {
     expect((await api.patch(`${SITES}/a`, { spec: { max: 9 } })).status).toBe(200);
   });
 
-  test('that cannot be asked of an object is told', async () => {
+  test('that cannot be evaluated on an object is reported', async () => {
     const api = await withSpec(range);
     const { body } = await api.send('POST', SITES, { body: site({ min: '3' }) });
     expect(body.details.causes).toMatchObject([
@@ -91,7 +91,7 @@ describe('a rule in CEL', () => {
     ]);
   });
 
-  test('that fails says why', async () => {
+  test('that fails reports the reason', async () => {
     const api = await withSpec(
       object({ min: integer, max: integer }, { rule: 'self.min <= self.max' }),
     );
@@ -117,7 +117,7 @@ describe('a rule in CEL', () => {
     ]);
   });
 
-  test('about a change is asked where there was a value, or where it takes none for one', async () => {
+  test('about a transition is evaluated if there was a value, or with optionalOldSelf', async () => {
     const api = await withSpec(
       object({
         fixed: { ...string, [VALIDATIONS]: [{ rule: 'self == oldSelf' }] },

@@ -108,7 +108,7 @@ const site = (fields: unknown, name = 'a') => ({
 });
 
 describe('a schema', () => {
-  test('fills in defaults and drops what it does not know', async () => {
+  test('sets defaults and drops unknown fields', async () => {
     const api = await withSites();
     const made = await api.make(
       SITES,
@@ -388,7 +388,7 @@ describe('a schema', () => {
     ]);
   });
 
-  test('does not hold an update to what was wrong before and stays', async () => {
+  test('accepts an unchanged invalid value in an update', async () => {
     const { api } = await startApi();
     const define = (properties: object, method: 'make' | 'update') => {
       const version = {
@@ -450,7 +450,7 @@ describe('a field that nobody knows', () => {
     if (status === 201) expect(answer.body).not.toHaveProperty('odd');
   });
 
-  test('is told of patches too, and of names that stand twice', async () => {
+  test('is reported for patches too, as are duplicate names', async () => {
     const { api } = await startApi();
     await api.make(CONFIG_MAPS, configMapBody('a'));
     const answer = await api.patch(`${CONFIG_MAPS}/a`, '{"odd":1,"data":{"k":"1","k":"2"}}');
@@ -548,7 +548,7 @@ describe('a definition', () => {
 
   // What was stored stayed as the old schema had left it until somebody wrote, and that write
   // counted as a change of the spec.
-  test('that changes is what its objects are read by, without a version or a generation', async () => {
+  test('that changes applies to stored objects, without a new version or generation', async () => {
     const { api } = await startApi();
     await api.make(CRDS, definition(version('v1', { storage: true })));
     const made = await api.make(path('v1'), web('a', 'x'));

@@ -177,7 +177,7 @@ describe('a scale', () => {
    * A scale writes replicas that are none as no member, so that no manager owns them by it. The
    * server gave them to who scaled to zero.
    */
-  test('of no replicas gives them to nobody', async () => {
+  test('without replicas sets no owner', async () => {
     const { api } = await startApi();
     const ownersOf = async (): Promise<[manager: string, subresource?: string][]> => {
       const { body } = await api.get(`${DEPLOYMENTS}/a`);
@@ -295,7 +295,7 @@ test('a Node is not configured through its status any more', async () => {
  * A PUT without the annotation is read as the generation 0: who sends it comes to own the
  * annotation, and the server keeps the value. The server took the missing one for its own.
  */
-test('the template generation of a DaemonSet is kept, and owned by who leaves it out', async () => {
+test('the template generation of a DaemonSet is kept, and owned by an update without it', async () => {
   const { api } = await startApi();
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';
   const name = 'deprecated.daemonset.template.generation';

@@ -171,7 +171,7 @@ describe('omit', () => {
   });
 });
 
-test('replay begins with events that came before the version asked for', async () => {
+test('replay begins with events before the requested version', async () => {
   const { api, server } = await startApi();
   await makeThree(api);
   await api.delete(`${WIDGETS}/b`);

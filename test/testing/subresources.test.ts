@@ -169,7 +169,7 @@ describe('an eviction', () => {
     return api;
   }
 
-  test('of a Pod whose budget nobody has counted yet is told to come again', async () => {
+  test('of a Pod whose budget has no status yet is answered with Retry-After', async () => {
     const api = await withBudget();
     const answer = await evict(api);
     expect(answer.status).toBe(429);

@@ -48,7 +48,7 @@ async function withWebs(): Promise<ApiRequests> {
 const shown = (object: object): object => ({ ...object, metadata: undefined });
 
 // What was made as v1 was not found as v2, and a watch of v2 never heard of it.
-test('an object is shown in every version by its schema, and told of to the watches of each', async () => {
+test('an object is served in every version by its schema, to reads and watches', async () => {
   const api = await withWebs();
   const from = await api.version(path('v2'));
   const watches = await Promise.all(
@@ -111,7 +111,7 @@ test('managers keep the version they wrote in, and an update that such a version
   expect(managers(body)).toBeUndefined();
 });
 
-test('a version that is served no longer is gone with its watches, and the next write moves an object to the one that is stored', async () => {
+test('removing a version ends its watches, and the next write migrates an object', async () => {
   const api = await withWebs();
   await api.make(path('v1'), web('v1', 'a', { both: 'x' }));
   const watch = await api.watch(path('v1'), { resourceVersion: await api.version(path('v1')) });
@@ -144,7 +144,7 @@ test('a version that is served no longer is gone with its watches, and the next 
 
 // An informer of v1 told each object as deleted when v1 was served no longer, and all of them live
 // on as v2.
-test('a resource is gone for an informer with its definition, not with its version', async () => {
+test('an informer loses a resource with its definition, not with one version', async () => {
   const { server, api } = await startApi();
   await api.make(CRDS, definition(version('v1'), version('v2')));
   const v1 = { group: 'example.com', version: 'v1', kind: 'Web', plural: 'webs', namespaced: true };
@@ -218,7 +218,7 @@ test('objects that were there before their definition are shown by its schema fr
 });
 
 // The default of the other version, which the object lacks there, counted as a change of its spec.
-test('an apply in another version that changes nothing of the spec is no other generation', async () => {
+test('an apply in another version without a change of the spec keeps the generation', async () => {
   const api = await withWebs();
   const made = await api.make(path('v1'), web('v1', 'a', { both: 'x' }));
   const { status, body } = await api.send('PATCH', `${path('v2')}/a`, {
@@ -230,7 +230,7 @@ test('an apply in another version that changes nothing of the spec is no other g
 });
 
 // It was taken here and refused by every real server, which a test of installCRDs could not see.
-test('a definition in a group of Kubernetes itself says who approved it', async () => {
+test('a definition in a group of Kubernetes needs an approval annotation', async () => {
   const { api } = await startApi();
   const field = 'metadata.annotations[api-approved.kubernetes.io]';
   const why = 'protected groups must have approval annotation "api-approved.kubernetes.io"';

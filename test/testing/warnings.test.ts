@@ -123,7 +123,7 @@ test('an update warns where it leads to another generation alone', async () => {
   expect(warningsIn(await api.send('PUT', `${path}/a`, { body: scaled }))).toHaveLength(1);
 });
 
-test('what exists already is warned of before it is refused', async () => {
+test('a create of an existing object gets warnings and is refused', async () => {
   const { api } = await startApi();
   const body = pod({ imagePullSecrets: [{}] });
   await api.send('POST', `/api/v1${IN}/pods`, { body });

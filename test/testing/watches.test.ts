@@ -41,7 +41,7 @@ test("a watch from a list's version tells what happened since, in order, and the
   expect(new Set(versions).size).toBe(4); // a DELETED has a version of its own
 });
 
-test('a watch from no version or from 0 starts with what is there', async () => {
+test('a watch from no version or from 0 starts with the existing objects', async () => {
   const { api } = await startApi();
   for (const name of ['b', 'a']) await api.make(CONFIG_MAPS, configMapBody(name));
   for (const query of [{}, { resourceVersion: '0' }] as Record<string, string>[]) {
@@ -82,7 +82,7 @@ test('a watch resumes after any version it has told, without a gap and without a
   }
 });
 
-test('a watch from a version that does not exist yet tells what comes after it', async () => {
+test('a watch from a future version sends only later events', async () => {
   const { api } = await startApi();
   await api.make(WIDGETS, widgetBody('a'));
   const version = BigInt(await api.version(WIDGETS)) + 2n;
@@ -238,7 +238,7 @@ describe('in time', () => {
   });
 });
 
-test('initial events on request end with a bookmark that says so', async () => {
+test('requested initial events end with an annotated bookmark', async () => {
   const { api } = await startApi();
   await api.make(WIDGETS, widgetBody('a'));
   const query = {

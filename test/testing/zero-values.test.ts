@@ -232,7 +232,7 @@ describe('what Go always writes', () => {
     });
   });
 
-  test('is nobody’s, but a list is owned by who sent it empty, and comes back as none', async () => {
+  test('have no owner, but an empty list belongs to its sender and is not returned', async () => {
     const { api } = await startApi();
     const ROLES = `/apis/rbac.authorization.k8s.io/v1/${IN}/roles`;
     expect(owned(await api.make(ROLES, { metadata: { name: 'a' } }))).toEqual([]);
@@ -256,7 +256,7 @@ describe('what Go always writes', () => {
 });
 
 describe('objects that are there from the beginning', () => {
-  test('have and lack what a real server’s have, so that writing them back is no change', async () => {
+  test('have the members of a real server’s, so that writing them back is no change', async () => {
     const client = fakeClient({ objects: [deployment({ paused: false })] });
     const seeded = await client.get(Deployment, { namespace: 'default', name: 'a' });
     expect(seeded.spec).not.toHaveProperty('paused');
