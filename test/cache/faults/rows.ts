@@ -395,9 +395,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/wasm/core-traps.test.ts',
-        name:
-          'at any export, in any call that reaches it, is told to everybody and breaks nothing ' +
-          'else',
+        name: 'at any export rejects every call that waits and breaks no other instance',
       },
     ],
   },
@@ -419,9 +417,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/wasm/arena.test.ts',
-        name:
-          'uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other ' +
-          'sizes, stays within a quarter of the live bytes',
+        name: 'stays within a quarter of the live bytes after most blocks were freed at random',
       },
     ],
   },
@@ -442,7 +438,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/wasm/core.test.ts',
-        name: 'queues that are forgotten without dispose give their memory back too',
+        name: 'queues that are collected without dispose give their memory back',
       },
     ],
   },
@@ -452,7 +448,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       {
         file: 'test/wasm/core-seed.test.ts',
-        name: 'each instance has a seed of its own, given once',
+        name: 'each instance is seeded once, with a seed of its own',
       },
     ],
   },
@@ -460,7 +456,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     fault: 'keys that UTF-8 makes equal',
     happens: 'Keys are compared as UTF-16 code units, also where they come from bytes.',
     elsewhere: [
-      { file: 'test/wasm/index-map.test.ts', name: 'hostile values stay apart' },
+      { file: 'test/wasm/index-map.test.ts', name: 'hostile values stay different' },
       {
         file: 'test/cache/store/store.test.ts',
         name: 'agrees with a naive model after every one of many random operations',
