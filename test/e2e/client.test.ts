@@ -473,7 +473,7 @@ describe('subresources', () => {
     expect(await replicas()).toBe(4);
   });
 
-  test('a token is requested, a pod bound and evicted, a certificate request approved', async () => {
+  test('requests a token, binds and evicts a pod, approves a certificate', async () => {
     await client.create(ServiceAccounts, { metadata: { namespace: 'default', name: 'robot' } });
     const token = await client.subResource('token').create(ServiceAccounts, at('robot'), {
       spec: { audiences: ['here'] } as object,

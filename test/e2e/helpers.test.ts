@@ -116,7 +116,7 @@ describe('a definition made of a schema', () => {
     });
   });
 
-  test('makes the server check rules and keys of lists, which the schema has no words for', async () => {
+  test('makes the server check rules and list keys that the schema cannot express', async () => {
     const range = (min: number, max: number) =>
       objectOf(`range-${min}-${max}`, { range: { min, max } });
     await client.create(Wide.resource, range(1, 2) as never, { dryRun: true });
@@ -266,7 +266,7 @@ describe('definitions', () => {
     });
   });
 
-  test('that are uninstalled are gone with their objects, and can be installed at once again', async () => {
+  test('that are uninstalled are deleted with their objects, and can return', async () => {
     const { crd, resource } = simple('Passing', 'passings');
     await installCRDs(client, [crd], { timeout: 30_000 });
     await client.create(resource, { metadata: { name: 'x' }, spec: { a: '1' } });

@@ -63,7 +63,7 @@ function at(config: KubeConfig, server: string): KubeConfig {
   return moved;
 }
 
-test('informers keep every rule across cut connections, server crashes and compaction', async () => {
+test('informers keep every rule across cut connections, crashes and compaction', async () => {
   const random = new Random(seed);
   const churns = TYPES.map(
     (type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length),

@@ -5,7 +5,8 @@
  * where a case differs that known.ts does not name, where one that it names agrees, and where the
  * real server serves what no case asks about. Needs KUBEBUILDER_ASSETS.
  *
- *     npm run test:parity -- [--seed N,…] [--count N] [--group NAME,…] [--api v1,apps/v1,…] [--no-shrink] [--summary]
+ *     npm run test:parity -- [--seed N,…] [--count N] [--group NAME,…] [--api v1,apps/v1,…]
+ *       [--no-shrink] [--summary]
  *     npm run test:parity -- --case '{"group":"create","steps":[…]}'
  */
 import { rmSync, writeFileSync } from 'node:fs';
