@@ -3,7 +3,6 @@
  * or silently, and counts that.
  */
 import { CapstanError } from '../base/errors.ts';
-import type { QueueOptions } from './options.ts';
 
 /** What is asked of the queue that has the bound. */
 export interface Bounded<T> {
@@ -14,11 +13,12 @@ export interface Bounded<T> {
 export class Bound {
   readonly #most: number;
   readonly #drops: boolean;
-  #refused = 0;
+  /** How many adds it has refused. */
+  refused = 0;
 
-  constructor(most: number, whenFull: QueueOptions<unknown>['whenFull']) {
+  constructor(most: number, drops: boolean) {
     this.#most = most;
-    this.#drops = whenFull === 'drop';
+    this.#drops = drops;
   }
 
   /**
@@ -28,13 +28,13 @@ export class Bound {
   refuses<T>(queue: Bounded<T>, item: T): boolean {
     const depth = queue.depth();
     if (!this.#isFull(depth, queue, item)) return false;
-    this.#refused++;
+    this.refused++;
     if (this.#drops) return true;
     throw this.#error(depth, `add it again when some are done, or take "whenFull: 'drop'"`);
   }
 
   /**
-   * Throws QUEUE_FULL where an add would be refused or dropped: for whom the item must not be lost.
+   * Throws QUEUE_FULL where an add would be refused or dropped: for a caller that must not lose the item.
    * It is not counted.
    */
   requireRoom<T>(queue: Bounded<T>, item: T): void {
@@ -52,9 +52,5 @@ export class Bound {
       'QUEUE_FULL',
       `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: the item was not added; ${advice}`,
     );
-  }
-
-  refused(): number {
-    return this.#refused;
   }
 }

@@ -14,7 +14,7 @@ export interface Holding {
   readonly handle: number;
   readonly free: 'queueFree' | 'keysFree';
   readonly resident?: WeakRef<Resident>;
-  meter?: { dispose(): void };
+  metrics?: { dispose(): void };
 }
 
 /** What a queue uses of its instance. */
@@ -49,8 +49,8 @@ export function giveBack(owner: object, holding: Holding): void {
   free(holding);
 }
 
-function free({ core, handle, free, resident, meter }: Holding): void {
-  meter?.dispose();
+function free({ core, handle, free, resident, metrics }: Holding): void {
+  metrics?.dispose();
   if (resident !== undefined) core.residents.delete(resident);
   try {
     core.exports[free](handle);

@@ -10,9 +10,26 @@ import { handleError, reportRejection } from '../base/handle-error.ts';
 import { NOTHING, STATE_DIRTY, STATE_PROCESSING } from '../wasm/core.ts';
 import type { KeyTable } from '../wasm/keys.ts';
 import type { CoreOfQueue } from './core-resources.ts';
-import type { QueueOrder } from './options.ts';
 
 const WHAT = 'queue order';
+
+/**
+ * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most
+ * once. `touch` is called for a key that is in it and is added again, with the item that was added;
+ * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
+ * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
+ *
+ * What it throws costs no key. `push` in an add: the add throws it and has not happened; when a key
+ * is done or due, that is reported and the key is handed out before the others. `touch`: the add
+ * throws it. `len` and `pop`: the get is rejected, also one that waits; what an order was given
+ * and says it has no more is reported and handed out. None of them may be async.
+ */
+export interface QueueOrder<T> {
+  touch(item: T): void;
+  push(item: T): void;
+  len(): number;
+  pop(): T;
+}
 
 /** What a queue with an order has. */
 export interface Ordered<T> {
@@ -23,7 +40,7 @@ export interface Ordered<T> {
   readonly items: (T | undefined)[];
 }
 
-export class Chosen<T> {
+export class CustomOrder<T> {
   readonly #order: QueueOrder<T>;
   /** Slots of ready keys that the order does not have. */
   readonly #kept = new Set<number>();
@@ -73,15 +90,15 @@ export class Chosen<T> {
    * order, told of each by `touch`, that says which is handed out: that one takes the key's place
    * in `items`.
    */
-  take(of: Ordered<T>, now: number, waiting?: { readonly size: number }): number {
-    const { core, handle, keys, items } = of;
+  take(queue: Ordered<T>, now: number, waiting?: { readonly size: number }): number {
+    const { core, handle, keys, items } = queue;
     try {
       core.exports.memoryPages(); // throws when disposed of or poisoned, before anything is popped
     } catch (cause) {
       throw core.trapped(cause);
     }
     const len = this.#len();
-    if (len === 0) this.#keepLost(of);
+    if (len === 0) this.#keepLost(queue);
     for (const slot of this.#kept) {
       if (waiting?.size === 0) return NOTHING;
       this.#kept.delete(slot);

@@ -7,8 +7,9 @@ export { CapstanError, type ErrorCode } from '../base/errors.ts';
 export { type ErrorHandler, handleError, setErrorHandler } from '../base/handle-error.ts';
 export { type Request, requestKey } from '../base/request.ts';
 export { initCore } from '../wasm/core.ts';
-export { DelayingQueue, type DelayMode } from './delaying-queue.ts';
-export type { GetOptions } from './gets.ts';
+export type { QueueOrder } from './custom-order.ts';
+export { DelayingQueue } from './delaying-queue.ts';
+export type { DelayMode } from './delays.ts';
 export {
   BucketRateLimiter,
   defaultControllerRateLimiter,
@@ -21,7 +22,7 @@ export {
   WithMaxWaitRateLimiter,
 } from './limiters.ts';
 export type { MetricsProvider, PriorityDepth } from './metrics.ts';
-export type { Got, QueueOptions, QueueOrder } from './options.ts';
+export type { QueueOptions } from './options.ts';
 export { parallelizeUntil } from './parallelize.ts';
 export {
   type AddOptions,
@@ -31,7 +32,8 @@ export {
   type PriorityQueueOptions,
 } from './priority-queue.ts';
 export { PrometheusProvider } from './prometheus.ts';
+export { WorkQueue } from './queue.ts';
 export { RateLimitingQueue } from './rate-limiting-queue.ts';
 export type { QueuedKey, Snapshot, SnapshotOptions } from './snapshot.ts';
 export { until } from './until.ts';
-export { WorkQueue } from './work-queue.ts';
+export type { GetOptions, Got } from './waiting-calls.ts';

@@ -59,6 +59,39 @@ function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
   return new Failures({ key, forgetAfter, clock: clock ?? systemClock });
 }
 
+/** A limiter that counts the failures of each item. */
+abstract class ItemLimiter<T> implements RateLimiter<T> {
+  /** @internal */
+  protected readonly failures: Failures<T>;
+
+  constructor(options: LimiterOptions<T> | undefined) {
+    this.failures = failures(options);
+  }
+
+  abstract when(item: T): number;
+
+  forget(item: T): void {
+    this.failures.forget(item);
+  }
+
+  /**
+   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
+   * Every later call is an error DISPOSED.
+   */
+  dispose(): void {
+    this.failures.dispose();
+  }
+
+  numRequeues(item: T): number {
+    return this.failures.count(item);
+  }
+
+  /** @internal See {@link requireSameKeys}. */
+  get keyless(): boolean {
+    return this.failures.keyless;
+  }
+}
+
 /** 2^n for every n that a double can show: `**` cost 12 ns of the 75 that when() took. */
 const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);
 
@@ -71,17 +104,16 @@ const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);
  * limiter.when('a'); // 5
  * limiter.when('a'); // 10
  */
-export class ItemExponentialFailureRateLimiter<T = string> implements RateLimiter<T> {
+export class ItemExponentialFailureRateLimiter<T = string> extends ItemLimiter<T> {
   readonly #base: number;
   readonly #max: number;
-  readonly #failures: Failures<T>;
 
   constructor(base: number, max: number, options?: LimiterOptions<T>) {
     requireNumber('base', base);
     requireNumber('max', max);
+    super(options);
     this.#base = base;
     this.#max = max;
-    this.#failures = failures(options);
     keepShape(
       new.target,
       ItemExponentialFailureRateLimiter,
@@ -90,8 +122,8 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
   }
 
   when(item: T): number {
-    const delay = this.#delay(this.#failures.add(item));
-    this.#failures.waits(delay);
+    const delay = this.#delay(this.failures.add(item));
+    this.failures.waits(delay);
     return delay;
   }
 
@@ -100,27 +132,6 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
       failures < POWERS.length ? (POWERS[failures] as number) : Number.POSITIVE_INFINITY;
     // 0 · Infinity would be NaN
     return Math.min(this.#base === 0 ? 0 : this.#base * power, this.#max);
-  }
-
-  forget(item: T): void {
-    this.#failures.forget(item);
-  }
-
-  /**
-   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
-   * Every later call is an error DISPOSED.
-   */
-  dispose(): void {
-    this.#failures.dispose();
-  }
-
-  numRequeues(item: T): number {
-    return this.#failures.count(item);
-  }
-
-  /** @internal See {@link requireSameKeys}. */
-  get keyless(): boolean {
-    return this.#failures.keyless;
   }
 }
 
@@ -131,20 +142,19 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
  * @example
  * new ItemFastSlowRateLimiter(5, 10_000, 3);
  */
-export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
+export class ItemFastSlowRateLimiter<T = string> extends ItemLimiter<T> {
   readonly #fast: number;
   readonly #slow: number;
   readonly #maxFastAttempts: number;
-  readonly #failures: Failures<T>;
 
   constructor(fast: number, slow: number, maxFastAttempts: number, options?: LimiterOptions<T>) {
     requireNumber('fast', fast);
     requireNumber('slow', slow);
     requireNumber('maxFastAttempts', maxFastAttempts);
+    super(options);
     this.#fast = fast;
     this.#slow = slow;
     this.#maxFastAttempts = maxFastAttempts;
-    this.#failures = failures(options);
     keepShape(
       new.target,
       ItemFastSlowRateLimiter,
@@ -153,30 +163,9 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
   }
 
   when(item: T): number {
-    const delay = this.#failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
-    this.#failures.waits(delay);
+    const delay = this.failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
+    this.failures.waits(delay);
     return delay;
-  }
-
-  forget(item: T): void {
-    this.#failures.forget(item);
-  }
-
-  /**
-   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
-   * Every later call is an error DISPOSED.
-   */
-  dispose(): void {
-    this.#failures.dispose();
-  }
-
-  numRequeues(item: T): number {
-    return this.#failures.count(item);
-  }
-
-  /** @internal See {@link requireSameKeys}. */
-  get keyless(): boolean {
-    return this.#failures.keyless;
   }
 }
 
@@ -231,7 +220,10 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
  * `TypedMaxOfRateLimiter`.
  *
  * @example
- * new MaxOfRateLimiter(new ItemExponentialFailureRateLimiter(5, 1_000_000), new BucketRateLimiter(10, 100));
+ * new MaxOfRateLimiter(
+ *   new ItemExponentialFailureRateLimiter(5, 1_000_000),
+ *   new BucketRateLimiter(10, 100),
+ * );
  */
 export class MaxOfRateLimiter<T = string> implements RateLimiter<T> {
   readonly #limiters: readonly RateLimiter<T>[];
@@ -335,11 +327,16 @@ export interface OwnLimiter<T> {
   dispose(): void;
 }
 
-/** The same for such an owner. */
-export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): OwnLimiter<T> {
+/** The same for such an owner, with the limit for all together or without it. */
+export function ownedControllerRateLimiter<T>(
+  options?: LimiterOptions<T>,
+  forAll = true,
+): OwnLimiter<T> {
   const perItem = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options);
   return {
-    limiter: new MaxOfRateLimiter<T>(perItem, new BucketRateLimiter<T>(10, 100, options)),
+    limiter: forAll
+      ? new MaxOfRateLimiter<T>(perItem, new BucketRateLimiter<T>(10, 100, options))
+      : perItem,
     dispose: () => perItem.dispose(),
   };
 }

@@ -49,7 +49,8 @@ export interface PriorityDepth {
 /**
  * Bounds of the buckets that the core counts in seconds: component-base's ten and
  * controller-runtime's twelve share them. Two are a bit below a power of ten because
- * prometheus.ExponentialBuckets(10e-9, 10, …) multiplies in float64, and `le` is compared as text.
+ * prometheus.ExponentialBuckets(10e-9, 10, …) multiplies in float64, and `le` is compared as
+ * text.
  */
 export const DURATION_BUCKETS: readonly number[] = [
   1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000,
@@ -86,26 +87,23 @@ export interface ReadingProvider extends MetricsProvider {
   [readsCore](source: QueueSource): () => void;
 }
 
-/** What a queue calls. `perOperation`: it must hear of every single operation. */
-export interface QueueMeter {
-  readonly perOperation: boolean;
-  added(priority: number): void;
-  got(waitSeconds: number, priority: number): void;
-  raised(from: number, to: number): void;
-  done(workSeconds: number): void;
+/** What the metrics of a queue are: a meter where the provider hears of each operation. */
+export interface QueueMetrics {
+  readonly meter?: CallingMeter;
   /** The counter of retries, which only queues with delays have. */
-  retries(): { inc(): void };
-  stop(): void;
+  newRetries(): Counter;
   dispose(): void;
 }
 
+type Counter = Pick<Metric, 'inc'>;
+
 /**
- * What tells of the item taken last: its times are read now, as its receiver may take
- * another one before the metrics are told.
+ * What tells of the item taken last: its times are read now, as its receiver may take another
+ * item before the metrics are called.
  */
-export function tellsOfTaken(meter: QueueMeter, x: CoreExports): () => void {
-  const wait = x.queueLastWait();
-  const priority = x.priorityTaken();
+export function tellsOfTaken(meter: CallingMeter, exports: CoreExports): () => void {
+  const wait = exports.queueLastWait();
+  const priority = exports.priorityTaken();
   return () => meter.got(wait, priority);
 }
 
@@ -129,28 +127,33 @@ export interface Metered {
   readonly hasLevels: boolean;
 }
 
-export function meterFor(provider: MetricsProvider, queue: Metered): QueueMeter {
+export function metricsFor(provider: MetricsProvider, queue: Metered): QueueMetrics {
   for (const method of METHODS) requireFunction(`metricsProvider.${method}`, provider[method]);
-  if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, queue);
+  if (readsCore in provider) return readBy(provider as ReadingProvider, queue);
   const { newDepthMetricWithPriority: withPriority } = provider;
   if (withPriority !== undefined)
     requireFunction('metricsProvider.newDepthMetricWithPriority', withPriority);
-  return new CallingMeter(provider, queue);
+  const meter = new CallingMeter(provider, queue);
+  return {
+    meter,
+    newRetries: () => guarded(provider.newRetriesMetric(queue.name)),
+    dispose: () => meter.stop(),
+  };
 }
 
 /** The retries of a queue with delays. A queue that wraps another has no other metric. */
 export function retriesCounter(
   provider: MetricsProvider | undefined,
   name: string | undefined,
-  meter: QueueMeter | undefined,
-): { inc(): void } | undefined {
-  if (meter !== undefined) return meter.retries();
+  metrics: QueueMetrics | undefined,
+): Counter | undefined {
+  if (metrics !== undefined) return metrics.newRetries();
   if (provider === undefined || !name) return undefined;
   requireFunction('metricsProvider.newRetriesMetric', provider.newRetriesMetric);
   return guarded(provider.newRetriesMetric(name));
 }
 
-function guarded(metric: { inc(): void }): { inc(): void } {
+function guarded(metric: Counter): Counter {
   return { inc: () => call(() => metric.inc()) };
 }
 
@@ -162,47 +165,38 @@ function call(run: () => unknown): void {
   tell(run, 'metrics provider');
 }
 
-class ReadMeter implements QueueMeter {
-  readonly perOperation = false;
-  readonly dispose: () => void;
-  #retries: () => number | undefined = () => undefined;
-
-  constructor(provider: ReadingProvider, { name, core, handle, clock, hasLevels }: Metered) {
-    // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is
-    // above.
-    const histogram = (first: number): Histogram => {
-      const start = (core.exports.queueStats(handle) >>> 3) + first;
-      const values = core.doubles().slice(start, start + 14);
-      return { sum: values[0] as number, counts: [...values.subarray(1)] };
-    };
-    this.dispose = provider[readsCore]({
-      name,
-      depth: () => core.exports.queueDepth(handle),
-      adds: () => core.doubles()[core.exports.queueStats(handle) >>> 3] as number,
-      retries: () => this.#retries(),
-      queueSeconds: () => histogram(2),
-      workSeconds: () => histogram(16),
-      unfinishedSeconds: () => core.exports.queueUnfinished(handle, clock.now()),
-      longestSeconds: () => core.exports.queueLongest(handle, clock.now()),
-      ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
-    });
-  }
-
-  added(): void {}
-  got(): void {}
-  raised(): void {}
-  done(): void {}
-  stop(): void {}
-
-  retries(): { inc(): void } {
-    let count = 0;
-    this.#retries = () => count;
+/** A provider that reads the counters of the core when it is asked for its figures. */
+function readBy(
+  provider: ReadingProvider,
+  { name, core, handle, clock, hasLevels }: Metered,
+): QueueMetrics {
+  let retries: number | undefined;
+  // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
+  const histogram = (first: number): Histogram => {
+    const start = (core.exports.queueStats(handle) >>> 3) + first;
+    const values = core.doubles().slice(start, start + 14);
+    return { sum: values[0] as number, counts: [...values.subarray(1)] };
+  };
+  const dispose = provider[readsCore]({
+    name,
+    depth: () => core.exports.queueDepth(handle),
+    adds: () => core.doubles()[core.exports.queueStats(handle) >>> 3] as number,
+    retries: () => retries,
+    queueSeconds: () => histogram(2),
+    workSeconds: () => histogram(16),
+    unfinishedSeconds: () => core.exports.queueUnfinished(handle, clock.now()),
+    longestSeconds: () => core.exports.queueLongest(handle, clock.now()),
+    ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
+  });
+  const newRetries = (): Counter => {
+    retries = 0;
     return {
-      inc: () => {
-        count++;
+      inc() {
+        retries = (retries ?? 0) + 1;
       },
     };
-  }
+  };
+  return { newRetries, dispose };
 }
 
 function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
@@ -221,12 +215,10 @@ function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): Prior
   return { inc: () => depth.inc(), dec: () => depth.dec() };
 }
 
-/** Calls a user's metrics, and the clock for their sake. */
-class CallingMeter implements QueueMeter {
-  readonly perOperation = true;
+/** Calls a user's metrics at each operation, and the clock for their sake. */
+export class CallingMeter {
   readonly #metrics;
   readonly #perPriority: boolean;
-  readonly #newRetries: () => { inc(): void };
   readonly #clock: Clock;
   readonly #unfinished: (now: number) => number;
   readonly #longest: (now: number) => number;
@@ -245,7 +237,6 @@ class CallingMeter implements QueueMeter {
       unfinished: provider.newUnfinishedWorkSecondsMetric(name),
       longest: provider.newLongestRunningProcessorSecondsMetric(name),
     };
-    this.#newRetries = () => provider.newRetriesMetric(name);
     this.#clock = clock;
     this.#unfinished = (now) => core.exports.queueUnfinished(handle, now);
     this.#longest = (now) => core.exports.queueLongest(handle, now);
@@ -274,17 +265,9 @@ class CallingMeter implements QueueMeter {
     call(() => this.#metrics.work.observe(workSeconds));
   }
 
-  retries(): { inc(): void } {
-    return guarded(this.#newRetries());
-  }
-
   stop(): void {
     this.#stopped = true;
     call(() => this.#clock.clearTimer(this.#timer));
-  }
-
-  dispose(): void {
-    this.stop();
   }
 
   /**

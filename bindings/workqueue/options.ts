@@ -1,7 +1,4 @@
-/**
- * What a queue is made of and what it answers: the types that all queues share, and the check of
- * their options.
- */
+/** The options that all queues share, and the check of them. */
 import { type Clock, requireClock } from '../base/clock.ts';
 import {
   invalid,
@@ -14,26 +11,9 @@ import {
 import { type Names, namesOf, requireNames } from '../base/names.ts';
 import { ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF } from '../wasm/core.ts';
 import type { KeyFunction } from '../wasm/keys.ts';
+import type { QueueOrder } from './custom-order.ts';
 import type { MetricsProvider } from './metrics.ts';
-import type { WorkQueue } from './work-queue.ts';
-
-/**
- * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most
- * once. `touch` is called for a key that is in it and is added again, with the item that was added;
- * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
- * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
- *
- * What it throws costs no key. `push` in an add: the add throws it and has not happened; when a key
- * is done or due, that is reported and the key is handed out before the others. `touch`: the add
- * throws it. `len` and `pop`: the get is rejected, also one that waits; what an order was given
- * and says it has no more is reported and handed out. None of them may be async.
- */
-export interface QueueOrder<T> {
-  touch(item: T): void;
-  push(item: T): void;
-  len(): number;
-  pop(): T;
-}
+import type { WorkQueue } from './queue.ts';
 
 /** Of every queue. */
 export interface QueueOptions<T> {
@@ -54,7 +34,8 @@ export interface QueueOptions<T> {
    * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is
    * full, what becomes due is tried again each second. Where it overrides `addAfter`, that is
    * called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other
-   * delays.
+   * delays. What is called on the outer queue is called on the inner one: a subclass that overrides
+   * `add` or `get`, for example, must be the inner queue.
    */
   inner?: WorkQueue<T> | undefined;
   /**
@@ -102,13 +83,18 @@ export const QUEUE_NAMES = namesOf<QueueOptions<never>>()({
   addKeepsBackoff: 1,
 });
 
-/** What get() gives: an item, or the news that the queue has shut down and is empty. */
-export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
-
-/** The answer of a get(); `undefined` says shutdown. */
-export function gotten<T>(item: T | undefined): Got<T> {
-  return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
+/** What differs between the classes of queues when one is made. */
+export interface QueueKind {
+  /** Of its options. */
+  readonly names: Names;
+  /**
+   * Set when keys have priorities. After `everyMs` of waiting a key counts as one of the next
+   * higher priority; 0: never.
+   */
+  readonly levels: { readonly everyMs: number } | undefined;
 }
+
+export const PLAIN_QUEUE: QueueKind = { names: QUEUE_NAMES, levels: undefined };
 
 /** The order of the user's, by either of its names. */
 export function orderOf<T>({ order, queue }: QueueOptions<T>): QueueOrder<T> | undefined {
@@ -117,10 +103,16 @@ export function orderOf<T>({ order, queue }: QueueOptions<T>): QueueOrder<T> | u
   return order ?? queue;
 }
 
-/** All but `inner`, which only the queue itself can tell. */
-export function checkOptions<T>(options: QueueOptions<T>, names: Names): QueueOptions<T> {
+/**
+ * All but `inner`, which only the queue itself can tell. `rules`: what an add does to a wait
+ * (ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF).
+ */
+export function checkOptions<T>(
+  options: QueueOptions<T>,
+  names: Names,
+): QueueOptions<T> & { rules: number } {
   requireNames('options', options, 'option of a queue', names);
-  const { name, clock, metricsProvider, key, inner } = options;
+  const { name, clock, metricsProvider, key, inner, whenFull, maxDepth } = options;
   const order = orderOf(options);
   if (name !== undefined) requireString('name', name);
   if (key !== undefined) requireFunction('key', key);
@@ -130,39 +122,26 @@ export function checkOptions<T>(options: QueueOptions<T>, names: Names): QueueOp
     for (const method of ['touch', 'push', 'len', 'pop'] as const)
       requireFunction(`order.${method}`, order[method]);
   }
-  if (inner !== undefined && order !== undefined) {
+  if (inner !== undefined && order !== undefined)
     throw invalid('order', 'no order beside "inner", which has its own', order);
-  }
   for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const)
     requireBoolean(option, options[option]);
-  if (options.maxDepth !== undefined) requireInteger('maxDepth', options.maxDepth, 1);
-  if (options.whenFull !== undefined && options.whenFull !== 'error' && options.whenFull !== 'drop')
-    throw invalid('whenFull', "'error' or 'drop'", options.whenFull);
-  if (inner !== undefined) {
-    for (const option of [
-      'times',
-      'maxDepth',
-      'whenFull',
-      'addEndsWait',
-      'addKeepsBackoff',
-    ] as const) {
-      if (options[option] !== undefined)
-        throw invalid(option, 'no such option beside "inner", which has its own', options[option]);
-    }
-    // The delays would be in this queue, the adds in that one.
-    if (inner?.addRules && !('addAfter' in inner))
-      throw invalid('inner', 'a DelayingQueue, as it has addEndsWait or addKeepsBackoff', inner);
-  }
-  if (
-    metricsProvider !== undefined &&
-    (typeof metricsProvider !== 'object' || metricsProvider === null)
-  ) {
-    throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
-  }
-  return options;
+  if (maxDepth !== undefined) requireInteger('maxDepth', maxDepth, 1);
+  if (whenFull !== undefined && whenFull !== 'error' && whenFull !== 'drop')
+    throw invalid('whenFull', "'error' or 'drop'", whenFull);
+  if (inner !== undefined) requireNoneBeside(inner, options);
+  if (metricsProvider !== undefined) requireObject('metricsProvider', metricsProvider);
+  const rules =
+    (options.addEndsWait ? ADD_ENDS_WAIT : 0) | (options.addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
+  return { ...options, order, rules };
 }
 
-/** What an add does to a wait, as the core is told. */
-export function rulesOf<T>({ addEndsWait, addKeepsBackoff }: QueueOptions<T>): number {
-  return (addEndsWait ? ADD_ENDS_WAIT : 0) | (addKeepsBackoff ? ADD_KEEPS_BACKOFF : 0);
+/** The options of the wrapped queue hold. */
+function requireNoneBeside<T>(inner: WorkQueue<T>, options: QueueOptions<T>): void {
+  for (const option of ['times', 'maxDepth', 'whenFull', 'addEndsWait', 'addKeepsBackoff'] as const)
+    if (options[option] !== undefined)
+      throw invalid(option, 'no such option beside "inner", which has its own', options[option]);
+  // The delays would be in this queue, the adds in that one.
+  if (inner?.rules && !('addAfter' in inner))
+    throw invalid('inner', 'a DelayingQueue, as it has addEndsWait or addKeepsBackoff', inner);
 }

@@ -13,10 +13,8 @@
 import { invalid, requireNumber, requireObject } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
-import { type Names, namesOf, requireNames } from '../base/names.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import {
-  type Core,
-  type CoreExports,
   NO_MEMORY,
   NOTHING,
   RAISED_FLAG,
@@ -25,14 +23,10 @@ import {
   WAIT_MODES,
   WAITS_FLAG,
 } from '../wasm/core.ts';
-import type { GetOptions } from './gets.ts';
-import {
-  ItemExponentialFailureRateLimiter,
-  type OwnLimiter,
-  type RateLimiter,
-} from './limiters.ts';
-import { type Got, gotten, orderOf, QUEUE_NAMES, type QueueOptions } from './options.ts';
+import type { RateLimiter } from './limiters.ts';
+import { orderOf, QUEUE_NAMES, type QueueKind, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
+import { type GetOptions, type Got, gotten } from './waiting-calls.ts';
 
 /** Of a {@link PriorityQueue}. */
 export interface PriorityQueueOptions<T> extends QueueOptions<T> {
@@ -78,27 +72,29 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
  * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an
  * overall limit. `inner` and `order` are refused. Priorities may be many, such as deadlines: a get
- * costs the logarithm of their number, an add of a new one moves those above it (5 µs for 100 000).
+ * costs the logarithm of their number, an add of a new one moves those above it (5 µs for
+ * 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
  *
  * @example
  * const queue = new PriorityQueue();
  * queue.addWithOpts({ priority: -100 }, 'default/web', 'default/db');
- * queue.addWithOpts({ priority: 10, after: 500 }, 'default/web'); // a delay for a ready item is ignored, its priority is not
- * const { item, priority } = await queue.getWithPriority(); // 'default/web', 10: the higher priority counts at once, and it stays ready
+ * // a delay for a ready item is ignored, its priority is not
+ * queue.addWithOpts({ priority: 10, after: 500 }, 'default/web');
+ * // 'default/web', 10: the higher priority counts at once, and the item stays ready
+ * const { item, priority } = await queue.getWithPriority();
  */
 export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
-  readonly #ages: boolean;
-  readonly #addEach: boolean; // somebody must hear of every item that becomes due
-  #draining = false;
-
   constructor(limiter?: RateLimiter<T>, options: PriorityQueueOptions<T> = {}) {
-    const aging = checkPriorityOptions(options);
+    checkPriorityOptions(options);
     super(limiter, options);
-    this.#addEach = this.meter?.perOperation === true;
-    this.#ages = aging;
     keepShape(new.target, PriorityQueue, () => new PriorityQueue());
+  }
+
+  /** @internal */
+  protected override kind({ aging }: PriorityQueueOptions<T>): QueueKind {
+    return { names: PRIORITY_NAMES, levels: { everyMs: aging?.everyMs ?? 0 } };
   }
 
   /**
@@ -118,7 +114,8 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     if (typeof rateLimited !== 'boolean') throw invalid('rateLimited', 'a boolean', rateLimited);
     if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
     if (this.#isStopped()) return;
-    if (items.length > 1) for (const item of items) this.#check(item);
+    // Of the user's code only key functions run here.
+    if (items.length > 1) for (const item of items) this.guarded(() => this.keys.find(item));
     const errors: unknown[] = [];
     let ready = false;
     for (const item of items) {
@@ -161,9 +158,6 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
    * dropped. Ends a drain. Again: no effect.
    */
   override shutDown(): void {
-    this.checkAlive();
-    this.#draining = false;
-    this.core.exports.priorityClose(this.handle);
     super.shutDown();
   }
 
@@ -174,76 +168,15 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
    * the queue goes on as before. In controller-runtime it is the same as shutDown().
    */
   override shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
-    if (!this.stopped) this.#draining = true;
     return super.shutDownWithDrain(options);
-  }
-
-  /** @internal */
-  protected override defaultLimiter(): OwnLimiter<T> {
-    const limiter = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, {
-      key: this.keyFunction,
-    });
-    return { limiter, dispose: () => limiter.dispose() };
-  }
-
-  /** @internal */
-  protected override create(core: Core, options: PriorityQueueOptions<T>): number {
-    return core.exports.priorityNew(this.timed, options.aging?.everyMs ?? 0);
-  }
-
-  /** @internal */
-  protected override get optionNames(): Names {
-    return PRIORITY_NAMES;
-  }
-
-  /** @internal */
-  protected override get hasLevels(): boolean {
-    return true;
-  }
-
-  /**
-   * @internal While it drains, an item that is processed and was added before becomes ready again.
-   */
-  protected override over(): boolean {
-    return this.stopped && !(this.#draining && this.len() > 0);
-  }
-
-  /** @internal */
-  protected override idle(): boolean {
-    return super.idle() && !(this.#draining && this.len() > 0);
-  }
-
-  /** @internal */
-  protected override wakeDrains(): void {
-    if (this.over()) this.gets.end();
-    if (this.idle()) this.drains.end();
-  }
-
-  /** @internal A queue whose priorities age must know when each key became ready. */
-  protected override now(): number {
-    return this.timed || this.#ages ? this.clock.now() : 0;
   }
 
   /**
    * @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever
    * the mode.
    */
-  protected override delay(item: T, ms: number, how: number): void {
+  override delay(item: T, ms: number, how: number): void {
     if (!this.#isStopped() && this.#put(item, 0, ms, how)) this.serve();
-  }
-
-  /** @internal */
-  protected override addDue(now: number): void {
-    if (!this.#addEach) {
-      if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
-      return;
-    }
-    let ready = false;
-    for (let slot = this.#fire(now); slot !== NOTHING; slot = this.#fire(now)) {
-      this.meter?.added(this.core.exports.priorityOf(this.handle, slot));
-      ready = true;
-    }
-    if (ready) this.serve();
   }
 
   /** Throws when disposed of: then it is stopped, too. */
@@ -265,15 +198,6 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
   }
 
-  /** Of user code only key functions run here: they are given what they will be given again. */
-  #check(item: T): void {
-    try {
-      this.keys.find(item);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-  }
-
   /**
    * Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may
    * have ended the queue when they return.
@@ -292,7 +216,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
     if (code === NO_MEMORY) throw this.core.outOfMemory();
     if (code !== NOTHING) this.#added(item, code, priority, now, wait);
-    if (wait > 0) this.retried();
+    if (wait > 0) this.waits.retried();
     return code !== NOTHING && (code & (SLOT_FLAG | WAITS_FLAG | RAISED_FLAG)) === 0;
   }
 
@@ -303,20 +227,8 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
     const slot = code & ~(SLOT_FLAG | WAITS_FLAG);
     this.items[slot] = item;
-    if (code & WAITS_FLAG) this.wakeAt(now + wait, now);
-    else if (this.#addEach) this.meter?.added(this.core.exports.priorityOf(this.handle, slot));
-  }
-
-  #fire(now: number): number {
-    return this.#call((x) => x.delayFire(this.handle, now));
-  }
-
-  #call(run: (x: CoreExports) => number): number {
-    try {
-      return run(this.core.exports);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    if (code & WAITS_FLAG) this.waits.wakeAt(now + wait, now);
+    else if (this.meter) this.meter.added(this.core.exports.priorityOf(this.handle, slot));
   }
 }
 
@@ -330,8 +242,7 @@ function requireAddOptions(options: AddOptions): void {
   if (!known) requireNames('options', options, 'option of addWithOpts()', ADD_NAMES);
 }
 
-/** Whether priorities age. */
-function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
+function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): void {
   requireNames('options', options, 'option of a queue', PRIORITY_NAMES);
   const { inner, aging, addEndsWait } = options;
   const order = orderOf(options);
@@ -345,13 +256,12 @@ function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
       'true or nothing: in a priority queue an item is ready or waits, never both',
       addEndsWait,
     );
-  if (aging === undefined) return false;
+  if (aging === undefined) return;
   requireObject('aging', aging);
   const { everyMs } = aging;
   if (typeof everyMs !== 'number' || !(everyMs > 0) || everyMs === Number.POSITIVE_INFINITY) {
     throw invalid('aging.everyMs', 'a finite number of milliseconds > 0', everyMs);
   }
-  return true;
 }
 
 /** Whether a value is a priority: an integer of 32 bits. */

@@ -29,10 +29,11 @@ import {
 type Flavor = 'client-go' | 'controller-runtime';
 
 /**
- * Figures that somebody else than our queues reports through the MetricsProvider methods; those
- * that were asked for exist.
+ * Figures of a name that no live queue of ours has: those that are reported through the methods of
+ * MetricsProvider, or what disposed queues have counted. A figure that was never asked for is
+ * undefined.
  */
-class ManualSource implements QueueSource {
+class Figures implements QueueSource {
   readonly name: string;
   readonly values: {
     depth?: number;
@@ -80,43 +81,19 @@ class ManualSource implements QueueSource {
       this.values[figure] = value;
     };
   }
+
+  /** Adds what a queue that is disposed of has counted. Its gauges go with it. */
+  take(source: QueueSource): void {
+    this.counter('adds', source.adds() ?? 0)();
+    const retries = source.retries();
+    if (retries !== undefined) this.counter('retries', retries)();
+    addTo(this.queue(), source.queueSeconds());
+    addTo(this.work(), source.workSeconds());
+  }
 }
 
-/**
- * What the queues of a name have counted that are disposed of: a counter that went back would look
- * like a restart to Prometheus, which adds up increases.
- */
-class EndedQueues implements QueueSource {
-  readonly name: string;
-  #adds = 0;
-  #retries: number | undefined;
-  readonly #queue = emptyHistogram(DURATION_BUCKETS);
-  readonly #work = emptyHistogram(DURATION_BUCKETS);
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  take(source: QueueSource): void {
-    this.#adds += source.adds() ?? 0;
-    const retries = source.retries();
-    if (retries !== undefined) this.#retries = (this.#retries ?? 0) + retries;
-    for (const [into, from] of [
-      [this.#queue, source.queueSeconds()],
-      [this.#work, source.workSeconds()],
-    ] as const) {
-      if (from !== undefined) addHistogram(into, from);
-    }
-  }
-
-  adds = (): number => this.#adds;
-  retries = (): number | undefined => this.#retries;
-  queueSeconds = (): Histogram => this.#queue;
-  workSeconds = (): Histogram => this.#work;
-  /** Gauges go with their queues. */
-  depth = (): undefined => undefined;
-  unfinishedSeconds = (): undefined => undefined;
-  longestSeconds = (): undefined => undefined;
+function addTo(into: Histogram, from: Histogram | undefined): void {
+  if (from !== undefined) addHistogram(into, from);
 }
 
 /**
@@ -133,8 +110,9 @@ class EndedQueues implements QueueSource {
 export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
-  readonly #manual = new Map<string, ManualSource>();
-  readonly #ended = new Map<string, EndedQueues>();
+  readonly #manual = new Map<string, Figures>();
+  /** A counter that went back would look like a restart to those who add up its increases. */
+  readonly #ended = new Map<string, Figures>();
 
   /**
    * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime'
@@ -261,7 +239,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     this.#sources.add(source);
     return () => {
       if (!this.#sources.delete(source) || !isAlive(source)) return;
-      this.#endedOf(source.name).take(source);
+      this.#figures(this.#ended, source.name).take(source);
       this.#forgetEndedBefore(source.name);
     };
   }
@@ -269,7 +247,8 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   /** Not those of a name that a queue has: a counter would go back while it is read. */
   #forgetEndedBefore(last: string): void {
     const used = new Set([last]);
-    for (const source of this.#sources) if (!(source instanceof EndedQueues)) used.add(source.name);
+    for (const source of this.#sources)
+      if (source !== this.#ended.get(source.name)) used.add(source.name);
     for (const [name, ended] of this.#ended) {
       if (used.has(name)) continue;
       this.#ended.delete(name);
@@ -308,27 +287,19 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     return { inc: this.#of(name).counter('retries', 1) };
   }
 
-  #of(name: string): ManualSource {
-    return this.#kept(this.#manual, name, ManualSource);
+  #of(name: string): Figures {
+    return this.#figures(this.#manual, name);
   }
 
-  #endedOf(name: string): EndedQueues {
-    return this.#kept(this.#ended, name, EndedQueues);
-  }
-
-  /** The source of a name, made when it is first asked for. */
-  #kept<S extends QueueSource>(
-    known: Map<string, S>,
-    name: string,
-    Made: new (name: string) => S,
-  ): S {
-    let source = known.get(name);
-    if (source === undefined) {
-      source = new Made(name);
-      known.set(name, source);
-      this.#sources.add(source);
+  /** The figures of a name, made when they are first asked for. */
+  #figures(known: Map<string, Figures>, name: string): Figures {
+    let figures = known.get(name);
+    if (figures === undefined) {
+      figures = new Figures(name);
+      known.set(name, figures);
+      this.#sources.add(figures);
     }
-    return source;
+    return figures;
   }
 
   #byName(): [string, QueueSource[]][] {

@@ -1,23 +1,25 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The work queue, one item at a time: client-go util/workqueue/queue.go over the Wasm core
- * (assembly/queue.ts).
+ * The work queue over the Wasm core (assembly/queue.ts): client-go util/workqueue/queue.go.
  *
- * - Fair: first come, first served. Stingy: a key that is added many times before it is handed out
- *   is handed out once.
- * - A key is never handed out twice at once: added while it is processed, it comes back once, after
- *   done().
- * - A waiting get() is never woken for nothing and no wake-up is lost: the call that makes a
- *   key ready hands it out at once to the get() that has waited longest.
- * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while
+ * Invariants:
+ * - A key that is added several times before it is handed out is handed out once. Keys come in the
+ *   order in which they were added.
+ * - A key is never handed out twice at once. Added while it is processed, it becomes ready again
+ *   after done().
+ * - An add hands the key to the get() that has waited longest, at once. So no wake-up is lost, and
+ *   no get() wakes for nothing.
+ * - The core has the keys and their states, JS has the items: `items[slot]` is set exactly while
  *   the slot is in use.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { disposable } from '../base/disposable.ts';
-import { type CapstanError, invalid } from '../base/errors.ts';
-import { type Names, SIGNAL } from '../base/names.ts';
+import { type CapstanError, invalid, requireInteger } from '../base/errors.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { requireNames, SIGNAL } from '../base/names.ts';
 import {
-  type Core,
+  type CoreExports,
+  DONE_KEPT,
   DONE_RELEASED,
   DONE_REQUEUED,
   DONE_UNKNOWN,
@@ -25,6 +27,9 @@ import {
   ORDER_BY_HOST,
   ORDER_LISTED,
   SLOT_FLAG,
+  SLOT_LIMIT,
+  SLOT_NUMBER,
+  STALE,
   STATE_BUSY,
   STATE_DIRTY,
   STATE_PROCESSING,
@@ -32,110 +37,155 @@ import {
 } from '../wasm/core.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../wasm/keys.ts';
 import { Bound } from './bound.ts';
-import { aborted, problemOf } from './checks.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './core-resources.ts';
-import { Chosen, type Ordered } from './custom-order.ts';
-import { Drains } from './drains.ts';
-import { type GetOptions, Gets, itemsOf, problemOfGet, told } from './gets.ts';
-import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
+import { CustomOrder } from './custom-order.ts';
+import { forwardTo } from './inner-queue.ts';
+import { type CallingMeter, metricsFor, type QueueMetrics, tellsOfTaken } from './metrics.ts';
+import { checkOptions, PLAIN_QUEUE, type QueueKind, type QueueOptions } from './options.ts';
+import { checkItems, checkSlots, Slots, stale } from './slots.ts';
 import {
-  checkOptions,
+  type QueuedKey,
+  readKeys,
+  SNAPSHOT_NAMES,
+  type Snapshot,
+  type SnapshotOptions,
+} from './snapshot.ts';
+import {
+  aborted,
+  Drains,
+  type GetOptions,
+  Gets,
   type Got,
   gotten,
-  orderOf,
-  QUEUE_NAMES,
-  type QueueOptions,
-  rulesOf,
-} from './options.ts';
-import type { WorkQueue } from './work-queue.ts';
+  itemsOf,
+  problemOf,
+  problemOfGet,
+  told,
+} from './waiting-calls.ts';
+
+/** The number in snapshots from which on a queue that wraps another numbers its own keys. */
+const OWN_KEYS = 2 ** 32;
 
 /**
- * What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are
- * instances of.
+ * A de-duplicating queue for workers that must not process a key twice at once.
+ *
+ * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a
+ * key. Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED,
+ * POISONED, ABORTED (get with a signal), STALE_SLOT, TOO_MANY_SLOTS, QUEUE_FULL (with `maxDepth`).
+ *
+ * @example
+ * const queue = new WorkQueue();
+ * queue.add('default/web');
+ * for await (const key of queue) {
+ *   try {
+ *     console.log(key);
+ *   } finally {
+ *     queue.done(key);
+ *     queue.shutDown();
+ *   }
+ * }
  */
-export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
+export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
-  protected readonly clock: Clock;
-  /**
-   * @internal The queue that this one wraps; then the handle below only serves what a subclass
-   * adds.
-   */
-  protected readonly inner: WorkQueue<T> | undefined;
+  readonly clock: Clock;
   /** @internal */
-  protected core: CoreOfQueue;
+  core: CoreOfQueue;
+  /** @internal The table of this queue in the core. */
+  readonly handle: number;
   /** @internal */
-  protected readonly handle: number;
-  /** @internal */
-  protected readonly keys: KeyTable<T>;
-  /** @internal Of the options, or of the queue that this one wraps. */
-  protected readonly keyFunction: KeyFunction<T> | undefined;
+  readonly keys: KeyTable<T>;
   /** @internal By slot. */
-  protected readonly items: (T | undefined)[] = [];
-  /** @internal Set when a user's metrics provider wants to hear of each operation. */
-  protected readonly meter: QueueMeter | undefined;
-  /** @internal Set when something but the core's own FIFO decides on the order. */
-  protected readonly order: Chosen<T> | undefined;
+  readonly items: (T | undefined)[] = [];
+  /** @internal Of the options, or of the wrapped queue. */
+  readonly keyFunction: KeyFunction<T> | undefined;
   /** @internal */
-  protected stopped = false;
-  /** @internal The queues around this one that have a timer set: told of its end. */
-  readonly waiters: Set<{ innerStopped(): void }> = new Set();
+  readonly metrics: QueueMetrics | undefined;
+  /** @internal Set when the metrics are called for each operation. */
+  readonly meter: CallingMeter | undefined;
+  /** @internal Set when the user decides on the order of ready keys. */
+  readonly order: CustomOrder<T> | undefined;
   /** @internal */
-  protected readonly bound: Bound | undefined;
+  readonly bound: Bound | undefined;
   /** @internal */
-  protected readonly gets: Gets<T> = new Gets();
-  /** @internal */
-  protected readonly drains: Drains = new Drains();
+  readonly gets: Gets<T> = new Gets();
+  /** @internal Whether keys have priorities. */
+  readonly hasLevels: boolean;
   /** @internal Whether the core keeps the times of each operation. */
-  protected readonly timed: boolean;
-  /** @internal Of the options. */
-  readonly addRules: number;
+  readonly timed: boolean;
+  /** @internal */
+  stopped = false;
+  /** @internal The keys that wait for a delay, in queues that have delays. */
+  delays: { drop(): void; disarm(): void } | undefined;
+  /** @internal The queues that wrap this one and have a timer set. */
+  readonly waiters: Set<{ innerStopped(): void }> = new Set();
+  /** @internal What an add does to a wait: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */
+  readonly rules: number;
+  /** @internal Batches and slots. */
+  readonly slots: Slots<T>;
+  /** @internal The number of its first key in snapshots. */
+  readonly ownFrom: number;
 
-  #lastItem: T | undefined; // handed out last and not done, at #lastSlot: spares done() the look-up
-  #lastSlot = NOTHING;
+  readonly #inner: WorkQueue<T> | undefined;
+  readonly #drains: Drains = new Drains();
+  readonly #readsClock: boolean;
+  readonly #plainSlots: boolean; // one slot is a call of the core and nothing else
   readonly #held: Holding;
+  #draining = false; // only with priorities: what is ready is still handed out
+  #lastItem: T | undefined; // handed out last and not done, at #lastSlot: done() needs no look-up
+  #lastSlot = NOTHING;
   declare [Symbol.dispose]: () => void;
 
   constructor(options: QueueOptions<T> = {}) {
+    const { names, levels } = this.kind(options);
     const {
       name = '',
-      clock,
-      metricsProvider,
-      key,
       inner,
-    } = checkOptions(options, this.optionNames);
-    const order = orderOf(options);
-    if (inner !== undefined && !(inner instanceof BaseQueue))
+      order,
+      rules,
+      maxDepth,
+      whenFull,
+      metricsProvider,
+    } = checkOptions(options, names);
+    if (inner !== undefined && !(inner instanceof WorkQueue))
       throw invalid('inner', 'a WorkQueue', inner);
-    this.inner = inner;
-    this.bound =
-      options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
-    this.clock = clock ?? inner?.clock ?? systemClock;
-    this.order = order && new Chosen(order);
-    this.keyFunction = key ?? inner?.keyFunction;
-    const core = sharedCore();
-    this.core = core;
+    this.#inner = inner;
+    this.bound = maxDepth === undefined ? undefined : new Bound(maxDepth, whenFull === 'drop');
+    this.clock = options.clock ?? inner?.clock ?? systemClock;
+    this.order = order && new CustomOrder(order);
+    this.keyFunction = options.key ?? inner?.keyFunction;
+    this.rules = rules;
+    this.ownFrom = inner === undefined ? 0 : inner.ownFrom + OWN_KEYS;
     const metered = inner === undefined && name !== '' && metricsProvider !== undefined;
     this.timed = metered || options.times === true;
-    this.addRules = rulesOf(options);
-    try {
-      this.handle = this.create(core, options);
-      if (this.handle !== 0 && this.addRules !== 0)
-        core.exports.queueRules(this.handle, this.addRules);
-    } catch (cause) {
-      throw core.trapped(cause);
-    }
+    this.hasLevels = levels !== undefined;
+    // Where priorities age, the core must know when each key became ready.
+    this.#readsClock = this.timed || (levels !== undefined && levels.everyMs > 0);
+    const core = sharedCore();
+    this.core = core;
+    this.handle =
+      levels === undefined
+        ? core.exports.queueNew(this.timed, order === undefined ? ORDER_LISTED : ORDER_BY_HOST)
+        : core.exports.priorityNew(this.timed, levels.everyMs);
     if (this.handle === 0) throw core.outOfMemory();
+    if (rules !== 0) core.exports.queueRules(this.handle, rules);
     this.keys = keyTable(core, this.handle, this.keyFunction);
-    const { handle, hasLevels } = this;
+    const { handle, clock, hasLevels } = this;
     this.#held = holdQueue(this, core, handle);
-    if (metered)
-      this.meter = meterFor(metricsProvider, { name, core, handle, clock: this.clock, hasLevels });
-    this.#held.meter = this.meter;
+    if (metered) {
+      this.metrics = metricsFor(metricsProvider, { name, core, handle, clock, hasLevels });
+      this.#held.metrics = this.metrics;
+    }
+    this.meter = this.metrics?.meter;
+    this.slots = new Slots(this);
+    this.#plainSlots =
+      !this.slots.oneByOne && !hasLevels && !this.timed && this.bound === undefined;
+    if (inner !== undefined) forwardTo(inner, this, WorkQueue.prototype);
+    keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
 
-  /** @internal What the constructor takes. */
-  protected get optionNames(): Names {
-    return QUEUE_NAMES;
+  /** @internal What the constructor makes: queues with priorities differ. */
+  protected kind(_options: QueueOptions<T>): QueueKind {
+    return PLAIN_QUEUE;
   }
 
   /**
@@ -144,50 +194,60 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * client-go.
    */
   add(item: T): void {
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      this.inner.add(item);
-      return;
-    }
-    if (this.stopped) {
-      this.checkAlive();
-      return;
-    }
-    if (!this.bound?.refuses(this, item)) this.admit(item);
+    if (this.stopped) this.checkAlive();
+    else if (!this.bound?.refuses(this, item)) this.admit(item);
   }
 
-  /**
-   * @internal add() without the questions: of a queue that wraps none, is not shut down and has
-   * room.
-   */
-  protected admit(item: T, now: number = this.now()): void {
+  /** @internal add() to a queue that is not shut down and has room. */
+  admit(item: T, now: number = this.now()): void {
     let code: number;
     try {
       code = this.keys.add(item, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (code >= 0) this.added(item, code, now);
+    if (code >= 0) this.#added(item, code, now);
     else if (code !== NOTHING) throw this.core.outOfMemory();
     else if (
       this.order !== undefined &&
-      (this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY
+      (this.stateOf(item) & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY
     )
       this.order.touch(item); // else it is processed, or left to its back-off
   }
 
+  /** Stores an item at the slot that an add answered, and hands it to a get() that waits. */
+  #added(item: T, code: number, now: number): void {
+    const slot = code & ~SLOT_FLAG;
+    this.items[slot] = item;
+    this.meter?.added(0);
+    if (slot !== code) return;
+    if (this.order !== undefined) this.#push(this.order, slot, item, now);
+    if (this.gets.size > 0) this.serve();
+  }
+
+  /** When the order throws, it has not taken the item: the add is undone, and throws the same. */
+  #push(order: CustomOrder<T>, slot: number, item: T, now: number): void {
+    try {
+      order.push(item);
+    } catch (error) {
+      if (!this.isDisposed && this.core.exports.queueTake(this.handle, slot, now)) {
+        this.taken()?.();
+        this.finished(slot, this.core.exports.queueDoneSlot(this.handle, slot, now));
+      }
+      throw error;
+    }
+  }
+
+  /** Adds the items in turn. When one is refused, those before it have been added. */
+  addAll(items: Iterable<T>): void {
+    checkItems(items);
+    for (const item of items) this.add(item);
+  }
+
   /** How many items are ready to be handed out. */
   len(): number {
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      return this.inner.len();
-    }
     if (this.order !== undefined) return this.order.len();
-    try {
-      return this.core.exports.queueLen(this.handle);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+    return this.guarded((exports) => exports.queueLen(this.handle));
   }
 
   /**
@@ -195,22 +255,14 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * with done(). A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
   get(options?: GetOptions<T>): Promise<Got<T>> {
-    if (this.inner !== undefined) {
-      try {
-        this.checkAlive();
-      } catch (error) {
-        return Promise.reject(error);
-      }
-      return this.inner.get(options);
-    }
     return this.next(options, told(options?.taken, gotten));
   }
 
   /**
    * @internal What get() does. `answer` is called when the item is handed out, before anything else
-   * is; undefined: shutdown.
+   * is; undefined means shutdown.
    */
-  protected next<G>(
+  next<G>(
     options: { signal?: AbortSignal } | undefined,
     answer: (item: T | undefined) => G,
   ): Promise<G> {
@@ -220,10 +272,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (problem !== undefined) return Promise.reject(problem);
     try {
       const item = this.take();
-      if (item === undefined && !this.over()) return this.gets.wait(signal, answer);
+      if (item === undefined && !this.#over()) return this.gets.wait(signal, answer);
       const tell = item === undefined ? undefined : this.taken();
       try {
-        return Promise.resolve(answer(item)); // before the metrics are told: they may take another
+        return Promise.resolve(answer(item)); // before the metrics, which may take another item
       } finally {
         tell?.();
       }
@@ -234,42 +286,50 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** The next item, or `undefined` when none is ready now. Hand it back with done(). */
   tryGet(): T | undefined {
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      return this.inner.tryGet();
-    }
     const item = this.take();
     if (item !== undefined) this.taken()?.();
     return item;
   }
 
-  /**
-   * @internal tryGet() up to the metrics. Nothing is taken for gets that have stopped waiting
-   * meanwhile: a clock and an order are a user's.
-   */
+  /** @internal tryGet() without a call of the metrics. */
   take(waiting?: Gets<T>): T | undefined {
     return this.takeSlot(waiting) < 0 ? undefined : this.#lastItem;
   }
 
-  /** @internal The slot of the item that take() answers, or NOTHING. */
-  protected takeSlot(waiting?: Gets<T>): number {
+  /**
+   * @internal The slot of the item that take() answers, or NOTHING. The clock and the order are the
+   * user's: where they have ended the `waiting` gets, nothing is taken.
+   */
+  takeSlot(waiting?: Gets<T>): number {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
     const { order } = this;
-    const slot =
-      order === undefined ? this.#takeFirst(now) : order.take(this.#ordered(), now, waiting);
+    const slot = order === undefined ? this.#takeFirst(now) : order.take(this, now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
     return slot;
   }
 
+  #takeFirst(now: number): number {
+    try {
+      return this.core.exports.queueGet(this.handle, now);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+  }
+
   /**
-   * @internal What tells the metrics of the item taken last. They are a user's and may call back,
-   * so the get() that waits for the item must have it by then.
+   * @internal The call of the metrics for the item taken last. Metrics are the user's and may call
+   * back, so the item is handed out before.
    */
   taken(): (() => void) | undefined {
-    return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.exports) : undefined;
+    return this.meter && tellsOfTaken(this.meter, this.core.exports);
+  }
+
+  /** @internal Hands out what is ready to the gets that wait. */
+  serve(): void {
+    this.gets.serve(this);
   }
 
   /**
@@ -277,11 +337,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * being processed: no effect.
    */
   done(item: T): void {
-    if (this.inner !== undefined) {
-      this.checkAlive();
-      this.inner.done(item);
-      return;
-    }
     const now = this.now();
     let slot: number;
     let outcome: number;
@@ -292,15 +347,150 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
         if (slot === NOTHING) return;
         if (slot < 0) throw this.core.outOfMemory();
       }
-      if (slot === this.#lastSlot) {
-        this.#lastItem = undefined;
-        this.#lastSlot = NOTHING;
-      }
+      if (slot === this.#lastSlot) this.#forgetLast();
       outcome = this.core.exports.queueDoneSlot(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
     this.finished(slot, outcome);
+  }
+
+  /** @internal What follows from a done. */
+  finished(slot: number, outcome: number): void {
+    if (outcome === DONE_UNKNOWN) return;
+    const worked = this.meter === undefined ? 0 : this.core.exports.queueLastWork();
+    if (outcome === DONE_RELEASED) this.released(slot);
+    else if (outcome === DONE_REQUEUED) {
+      this.order?.pushOrKeep(slot, this.items[slot] as T);
+      if (this.gets.size > 0) this.serve();
+    }
+    this.meter?.done(worked); // last: a user's metrics may call back
+    if (this.stopped) this.#wakeDrains(outcome === DONE_REQUEUED);
+  }
+
+  /** @internal The core has given the slot back. */
+  released(slot: number): void {
+    if (slot === this.#lastSlot) this.#forgetLast();
+    this.items[slot] = undefined;
+    this.keys.released(slot);
+  }
+
+  #forgetLast(): void {
+    this.#lastItem = undefined;
+    this.#lastSlot = NOTHING;
+  }
+
+  /**
+   * Up to `max` items that are ready, in their order; empty when none is. Hand them back with
+   * doneAll() (fastest with this very array) or done().
+   *
+   * @example
+   * const queue = new WorkQueue();
+   * queue.addAll(['a', 'b', 'c']);
+   * const batch = queue.getBatch(256);
+   * queue.doneAll(batch);
+   */
+  getBatch(max: number): T[] {
+    return this.slots.getBatch(max);
+  }
+
+  /** Ends the processing of the items, as done() does for each. */
+  doneAll(items: Iterable<T>): void {
+    checkItems(items);
+    if (!this.slots.endBatch(items)) for (const item of items) this.done(item);
+  }
+
+  /**
+   * A slot that stands for the item until unpin(), whatever becomes of the item: an int32, for
+   * addSlots(). The item stays in the queue's memory as long. Pinned again: the same slot, and one
+   * unpin() ends it. Where getSlots() throws TOO_MANY_SLOTS, this may too.
+   *
+   * @example
+   * const queue = new WorkQueue();
+   * const slots = Int32Array.of(queue.pin('a'), queue.pin('b'));
+   * queue.addSlots(slots, 2);
+   * const handed = new Int32Array(256);
+   * const count = queue.getSlots(handed);
+   * for (let i = 0; i < count; i++) console.log(queue.slotItem(handed[i] as number));
+   * queue.doneSlots(handed, count);
+   */
+  pin(item: T): number {
+    return this.slots.pin(item);
+  }
+
+  /**
+   * Ends what pin() began; the slot is stale from here on, or once the item is no longer in the
+   * queue. A slot that is not pinned: STALE_SLOT.
+   */
+  unpin(slot: number): void {
+    this.slots.unpin(slot);
+  }
+
+  /** The item that a slot stands for. A stale slot: STALE_SLOT. */
+  slotItem(slot: number): T {
+    return this.slots.item(slot);
+  }
+
+  /**
+   * As add() for the first `count` slots, in one call of the core. A stale one among them:
+   * STALE_SLOT, and nothing was added.
+   */
+  addSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plainSlots || this.stopped) {
+      this.slots.add(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    let code: number;
+    try {
+      code = this.core.exports.slotAdd(this.handle, slots[0] as number, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (code === STALE) throw stale(slots[0] as number);
+    if (code >= 0 && code < SLOT_FLAG && this.gets.size > 0) this.serve();
+  }
+
+  /**
+   * Hands out ready keys, as many as the array has room for, as slots that stand for their items
+   * until doneSlots(). Answers how many there were. A queue that ever held more than four million
+   * keys at once: TOO_MANY_SLOTS, for the rest of its life.
+   */
+  getSlots(into: Int32Array): number {
+    if (!this.#plainSlots || into?.length !== 1 || this.items.length > SLOT_LIMIT)
+      return this.slots.get(into);
+    checkSlots(into, 1);
+    let slot: number;
+    try {
+      slot = this.core.exports.slotGet(this.handle, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (slot === NOTHING) return 0;
+    into[0] = slot;
+    return 1;
+  }
+
+  /**
+   * As done() for the first `count` slots, in one call of the core. A stale one among them:
+   * STALE_SLOT, and nothing was done.
+   */
+  doneSlots(slots: Int32Array, count: number): void {
+    if (count !== 1 || !this.#plainSlots || this.stopped) {
+      this.slots.done(slots, count);
+      return;
+    }
+    checkSlots(slots, 1);
+    const slot = slots[0] as number;
+    let outcome: number;
+    try {
+      outcome = this.core.exports.slotDone(this.handle, slot, 0);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
+    if (outcome === DONE_KEPT) return;
+    if (outcome === STALE) throw stale(slot);
+    this.finished(slot & SLOT_NUMBER, outcome);
   }
 
   /**
@@ -310,6 +500,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    */
   shutDown(): void {
     this.checkAlive();
+    if (this.hasLevels) {
+      this.#draining = false;
+      this.core.exports.priorityClose(this.handle);
+    }
     this.#end();
   }
 
@@ -320,22 +514,67 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * meanwhile rejects with ABORTED; the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
-    const signal = options?.signal;
     const problem = problemOf(options, 'shutDownWithDrain()', SIGNAL);
     if (problem !== undefined) return Promise.reject(problem);
     try {
       this.checkAlive();
+      if (this.hasLevels && !this.stopped) this.#draining = true;
       this.#stop();
-      if (this.inner !== undefined) return this.inner.shutDownWithDrain(options);
-      if (this.idle()) return Promise.resolve();
+      if (this.#inner !== undefined) return this.#inner.shutDownWithDrain(options);
+      return this.#idle() ? Promise.resolve() : this.#drains.wait(options?.signal);
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.drains.wait(signal);
+  }
+
+  /** Takes no more items, and ends the gets. drop() is last: it alone needs the core. */
+  #stop(): void {
+    if (this.stopped) return;
+    this.stopped = true;
+    if (this.#over()) this.gets.end();
+    this.meter?.stop(); // the clock is a user's
+    for (const queue of this.waiters) queue.innerStopped();
+    this.delays?.drop();
+  }
+
+  /** A shutdown that ends the drains too. */
+  #end(): void {
+    this.#drains.end();
+    this.#stop();
+    this.gets.end();
+    this.#inner?.shutDown();
+  }
+
+  /**
+   * After each done() of a queue that is shut down. client-go signals one waiter when a key is
+   * queued again or none is left in processing.
+   */
+  #wakeDrains(requeued: boolean): void {
+    if (this.hasLevels) {
+      if (this.#over()) this.gets.end();
+      if (this.#idle()) this.#drains.end();
+    } else if (this.#drains.size > 0) {
+      const processing = this.core.exports.queueProcessing(this.handle);
+      if (requeued || processing === 0) this.#drains.signal(processing);
+    }
+  }
+
+  /**
+   * Whether what is not ready by now never will be. While a queue with priorities drains, a key
+   * that was added while it was processed becomes ready again.
+   */
+  #over(): boolean {
+    return this.stopped && !(this.#draining && this.len() > 0);
+  }
+
+  /** Whether a drain is over. */
+  #idle(): boolean {
+    return (
+      this.core.exports.queueProcessing(this.handle) === 0 && !(this.#draining && this.len() > 0)
+    );
   }
 
   shuttingDown(): boolean {
-    if (this.inner !== undefined) return this.inner.shuttingDown();
     return this.stopped;
   }
 
@@ -345,208 +584,141 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
+   * What is in the queue, a page at a time: `limit` keys (1000), from where the page before ended
+   * (`after: page.next`). Keys that come and go between pages may be missed, none is listed twice
+   * in one page. Keys that are only pinned are left out. Times need the option `times` or metrics.
+   *
+   * @example
+   * const queue = new WorkQueue({ times: true });
+   * for (let page = queue.snapshot(); ; page = queue.snapshot({ after: page.next })) {
+   *   for (const { item, state, queuedMs } of page.keys) console.log(item, state, queuedMs);
+   *   if (page.next === undefined) break;
+   * }
+   */
+  snapshot(options: SnapshotOptions = {}): Snapshot<T> {
+    requireNames('options', options, 'option of snapshot()', SNAPSHOT_NAMES);
+    const { after = 0, limit = 1000 } = options;
+    requireInteger('after', after, 0);
+    requireInteger('limit', limit, 1);
+    const { keys, next } = this.page(after, limit);
+    for (const key of keys) this.describe(key);
+    return { keys, next };
+  }
+
+  /** @internal The keys of a snapshot. */
+  page(after: number, limit: number): Snapshot<T> {
+    const now = this.clock.now(); // a user's, which may end the queue
+    const from = Math.min(after - this.ownFrom, OWN_KEYS - 1);
+    const { keys, next } = readKeys(this, from, limit, now);
+    return { keys, next: next === undefined ? undefined : next + this.ownFrom };
+  }
+
+  /** @internal Adds to a key of a snapshot what a subclass knows. */
+  protected describe(_key: QueuedKey<T>): void {}
+
+  /** How many adds a queue with `maxDepth` has refused. */
+  droppedAdds(): number {
+    return this.bound?.refused ?? 0;
+  }
+
+  /** @internal Throws QUEUE_FULL where an add would be refused or dropped. */
+  requireRoom(item: T): void {
+    if (!this.stopped) this.bound?.requireRoom(this, item);
+  }
+
+  /**
+   * All items that the queue holds, in no order: ready, waiting, being processed, pinned. Also, and
+   * above all, when the queue is poisoned and refuses every other call: add them to a new queue,
+   * and nothing that was queued is lost.
+   */
+  recover(): T[] {
+    if (this.isDisposed) this.checkAlive();
+    return this.items.filter((item) => item !== undefined) as T[];
+  }
+
+  /**
    * Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a
    * second dispose().
    */
   dispose(): void {
-    if (this.core === disposed) return;
+    if (this.isDisposed) return;
     try {
       this.#end();
     } catch {
-      // Poisoned: those who wait have been told, and there is nothing left to drop.
+      // Poisoned: the calls that waited were rejected, and there is nothing left to drop.
     }
     this.items.length = 0;
-    this.#lastItem = undefined;
-    this.#lastSlot = NOTHING;
+    this.#forgetLast();
     this.giveUp();
   }
 
   /** @internal All that dispose() has to do for a queue whose constructor fails. */
-  protected giveUp(): void {
+  giveUp(): void {
     this.core = disposed;
     this.keys.closed(disposed);
     giveBack(this, this.#held);
   }
 
-  /** @internal Nothing will ever be handed out again: all calls that wait reject. */
-  poisoned(error: CapstanError): void {
-    this.gets.end(error);
-    this.drains.end(error);
-    this.meter?.stop();
-  }
-
   /** @internal */
-  protected disposed(): boolean {
+  get isDisposed(): boolean {
     return this.core === disposed;
   }
 
-  /** @internal Throws when disposed of or poisoned. */
-  protected checkAlive(): void {
+  /** @internal Nothing will ever be handed out again: the calls that wait reject. */
+  poisoned(error: CapstanError): void {
+    this.gets.end(error);
+    this.#drains.end(error);
+    this.meter?.stop();
+    this.delays?.disarm();
+  }
+
+  /** @internal Throws when the queue was disposed of or its core is poisoned. */
+  checkAlive(): void {
+    this.core.exports.memoryPages();
+  }
+
+  /**
+   * @internal Calls the core. A trap poisons its instance, and is thrown as POISONED. The calls of
+   * the hot path (add, get, done) have a catch of their own, so that no function is made for them.
+   */
+  guarded<R>(run: (exports: CoreExports) => R): R {
     try {
-      this.core.exports.memoryPages();
+      return run(this.core.exports);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
   }
 
-  /**
-   * @internal Stores an item at the slot that an add answered, and hands it to a get() that waits.
-   */
-  protected added(item: T, code: number, now: number): void {
-    const slot = code & ~SLOT_FLAG;
-    this.items[slot] = item;
-    this.meter?.added(0);
-    if (slot !== code) return;
-    if (this.order !== undefined) this.#push(this.order, slot, item, now);
-    if (this.gets.size > 0) this.serve();
+  /** @internal The slot of an item, or NOTHING. */
+  slotOf(item: T): number {
+    const slot = this.guarded(() => this.keys.find(item));
+    if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
+    return slot;
   }
 
-  /**
-   * An order that throws has not taken the item: the add has not happened, and its caller is told.
-   */
-  #push(order: Chosen<T>, slot: number, item: T, now: number): void {
-    try {
-      order.push(item);
-    } catch (error) {
-      if (!this.disposed() && this.core.exports.queueTake(this.handle, slot, now)) {
-        this.taken()?.();
-        this.finished(slot, this.core.exports.queueDoneSlot(this.handle, slot, now));
-      }
-      throw error;
-    }
-  }
-
-  /** @internal Draws the consequences of a done. */
-  protected finished(slot: number, outcome: number): void {
-    if (outcome === DONE_UNKNOWN) return;
-    const worked = this.meter === undefined ? 0 : this.core.exports.queueLastWork();
-    if (outcome === DONE_RELEASED) this.released(slot);
-    else if (outcome === DONE_REQUEUED) {
-      this.order?.pushOrKeep(slot, this.items[slot] as T);
-      if (this.gets.size > 0) this.serve();
-    }
-    this.meter?.done(worked); // after the books are closed: a user's metrics may call back
-    if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
-  }
-
-  /**
-   * @internal After each done() of a queue that is shut down. client-go signals one waiter when a
-   * key is queued again or none is left in processing.
-   */
-  protected wakeDrains(requeued: boolean): void {
-    if (this.drains.size === 0) return;
-    const processing = this.core.exports.queueProcessing(this.handle);
-    if (requeued || processing === 0) this.drains.signal(processing);
-  }
-
-  /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
-  protected create(core: Core, options: QueueOptions<T>): number {
-    return core.exports.queueNew(
-      this.timed,
-      orderOf(options) === undefined ? ORDER_LISTED : ORDER_BY_HOST,
-    );
-  }
-
-  /** @internal */
-  protected get hasLevels(): boolean {
-    return false;
-  }
-
-  /** @internal Whether what is not ready by now never will be. */
-  protected over(): boolean {
-    return this.stopped;
-  }
-
-  /** @internal What a drain waits for. */
-  protected idle(): boolean {
-    return this.core.exports.queueProcessing(this.handle) === 0;
-  }
-
-  /** @internal The core has given the slot back. */
-  protected released(slot: number): void {
-    if (slot === this.#lastSlot) {
-      this.#lastItem = undefined;
-      this.#lastSlot = NOTHING;
-    }
-    this.items[slot] = undefined;
-    this.keys.released(slot);
-  }
-
-  /** @internal What counts for the bound. */
-  depth(): number {
-    return this.core.exports.queueDepth(this.handle) + this.core.exports.delayWaiting(this.handle);
+  /** @internal The state bits of an item; 0 when the queue does not know it. */
+  stateOf(item: T): number {
+    const slot = this.slotOf(item);
+    return slot < 0 ? 0 : this.core.exports.queueState(this.handle, slot);
   }
 
   /** @internal Whether the item is in the queue or being processed. */
   knows(item: T): boolean {
-    return (this.#stateOf(item) & STATE_BUSY) !== 0;
+    return (this.stateOf(item) & STATE_BUSY) !== 0;
   }
 
-  /** 0 of an item that it does not know. */
-  #stateOf(item: T): number {
-    const slot = this.slotOf(item);
-    if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
-    return slot < 0 ? 0 : this.core.exports.queueState(this.handle, slot);
-  }
-
-  /** @internal Hands out what is ready to the gets that wait. */
-  protected serve(): void {
-    this.gets.serve(this);
-  }
-
-  /** @internal What a subclass must drop when the queue shuts down. */
-  protected drop(): void {}
-
-  /**
-   * Takes no more items and tells those who wait; of the core it needs only what drop() does, which
-   * comes last.
-   */
-  #stop(): void {
-    if (this.stopped) return;
-    this.stopped = true;
-    if (this.over()) this.gets.end();
-    this.meter?.stop(); // the clock is a user's
-    for (const queue of this.waiters) queue.innerStopped();
-    this.drop();
-  }
-
-  /** A shutdown that ends the drains too. */
-  #end(): void {
-    this.drains.end();
-    this.#stop();
-    this.gets.end();
-    this.inner?.shutDown();
+  /** @internal How many keys count for `maxDepth`. */
+  depth(): number {
+    return this.core.exports.queueDepth(this.handle) + this.core.exports.delayWaiting(this.handle);
   }
 
   /**
-   * @internal The clock is the user's: it is read outside of everything that takes an exception for
-   * a trap.
+   * @internal The time that the core is given. The clock is the user's: it is read where an
+   * exception is not taken for a trap.
    */
-  protected now(): number {
-    return this.timed ? this.clock.now() : 0;
-  }
-
-  /** @internal What `KeyTable.find` answers. */
-  protected slotOf(item: T): number {
-    try {
-      return this.keys.find(item);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
-  }
-
-  #ordered(): Ordered<T> {
-    const { core, handle, keys, items } = this;
-    return { core, handle, keys, items };
-  }
-
-  #takeFirst(now: number): number {
-    try {
-      return this.core.exports.queueGet(this.handle, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
+  now(): number {
+    return this.#readsClock ? this.clock.now() : 0;
   }
 }
 
-disposable(BaseQueue.prototype);
+disposable(WorkQueue.prototype);

@@ -1,8 +1,7 @@
 /**
- * A delaying queue whose delays come from a limiter: client-go
- * util/workqueue/rate_limiting_queue.go. Adds three verbs and no state.
+ * The public work queue whose delays come from a limiter: client-go
+ * util/workqueue/rate_limiting_queue.go.
  */
-
 import { hasCode, invalid } from '../base/errors.ts';
 import { handleError, reportRejection } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
@@ -31,20 +30,21 @@ import type { QueuedKey } from './snapshot.ts';
  */
 export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   /** @internal */
-  protected readonly limiter: RateLimiter<T>;
-  readonly #own: OwnLimiter<T> | undefined; // the limiter that nobody else has
+  readonly limiter: RateLimiter<T>;
+  readonly #ownLimiter: OwnLimiter<T> | undefined; // disposed of with the queue
 
   constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
     if (limiter !== undefined) checkLimiter('limiter', limiter);
     super(options);
+    const { keyFunction: key, clock, hasLevels } = this;
     try {
-      if (limiter !== undefined) requireSameKeys(limiter, this.keyFunction);
-      this.#own = limiter === undefined ? this.defaultLimiter() : undefined;
+      if (limiter !== undefined) requireSameKeys(limiter, key);
+      else this.#ownLimiter = ownedControllerRateLimiter({ key, clock }, !hasLevels);
     } catch (error) {
-      this.giveUp(); // nobody else can, and memory is short
+      this.giveUp(); // its caller has no queue to dispose of, and memory is short
       throw error;
     }
-    this.limiter = limiter ?? (this.#own as OwnLimiter<T>).limiter;
+    this.limiter = limiter ?? (this.#ownLimiter as OwnLimiter<T>).limiter;
     keepShape(new.target, RateLimitingQueue, () => new RateLimitingQueue());
   }
 
@@ -75,24 +75,18 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
     return times;
   }
 
-  /** @internal Of a queue that is given none. */
-  protected defaultLimiter(): OwnLimiter<T> {
-    return ownedControllerRateLimiter<T>({ key: this.keyFunction, clock: this.clock });
-  }
-
   /** @internal */
   protected override describe(key: QueuedKey<T>): void {
-    super.describe(key);
     try {
       key.failures = this.numRequeues(key.item);
     } catch (error) {
       if (hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED')) throw error;
-      handleError(error, 'rate limiter'); // who looks at the queue sees the rest of it
+      handleError(error, 'rate limiter'); // the caller sees the rest of the queue
     }
   }
 
   override dispose(): void {
     super.dispose();
-    this.#own?.dispose();
+    this.#ownLimiter?.dispose();
   }
 }

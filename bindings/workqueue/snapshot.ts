@@ -54,7 +54,7 @@ export interface Snapshot<T> {
 }
 
 interface Readable<T> {
-  readonly x: CoreExports;
+  readonly core: { readonly exports: CoreExports };
   readonly handle: number;
   readonly items: readonly (T | undefined)[];
   readonly hasLevels: boolean;
@@ -66,11 +66,12 @@ export function readKeys<T>(
   limit: number,
   now: number,
 ): Snapshot<T> {
-  const { x, handle, items, hasLevels } = queue;
+  const { handle, items, hasLevels } = queue;
+  const { exports } = queue.core;
   const keys: QueuedKey<T>[] = [];
-  let slot = x.slotsBusy(handle, from);
-  for (; slot >= 0 && keys.length < limit; slot = x.slotsBusy(handle, slot + 1)) {
-    const state = x.queueState(handle, slot);
+  let slot = exports.slotsBusy(handle, from);
+  for (; slot >= 0 && keys.length < limit; slot = exports.slotsBusy(handle, slot + 1)) {
+    const state = exports.queueState(handle, slot);
     const processing = (state & STATE_PROCESSING) !== 0;
     const dirty = (state & STATE_DIRTY) !== 0;
     keys.push({
@@ -78,11 +79,12 @@ export function readKeys<T>(
       state: processing ? 'processing' : dirty ? 'ready' : 'waiting',
       addedAgain: processing && dirty,
       pinned: (state & STATE_PINNED) !== 0,
-      waitingMs: state & STATE_WAITING ? Math.max(x.delayUntil(handle, slot) - now, 0) : undefined,
-      queuedMs: dirty ? since(x.slotAdded(handle, slot), now) : undefined,
-      processingMs: processing ? since(x.slotStarted(handle, slot), now) : undefined,
+      waitingMs:
+        state & STATE_WAITING ? Math.max(exports.delayUntil(handle, slot) - now, 0) : undefined,
+      queuedMs: dirty ? since(exports.slotAdded(handle, slot), now) : undefined,
+      processingMs: processing ? since(exports.slotStarted(handle, slot), now) : undefined,
       failures: undefined,
-      priority: hasLevels ? x.priorityOf(handle, slot) : undefined,
+      priority: hasLevels ? exports.priorityOf(handle, slot) : undefined,
     });
   }
   return { keys, next: slot < 0 ? undefined : slot };

@@ -1,0 +1,243 @@
+/**
+ * The calls that wait: get() for an item, and shutDownWithDrain() for the end of the work. A signal
+ * ends a call of either kind.
+ */
+import { leaving } from '../base/cancellable-generator.ts';
+import { CapstanError } from '../base/errors.ts';
+import { isSignal, type Names, namesOf, requireNames } from '../base/names.ts';
+
+/** What get() gives: an item, or the news that the queue has shut down and is empty. */
+export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
+
+/** The answer of a get(); `undefined` says shutdown. */
+export function gotten<T>(item: T | undefined): Got<T> {
+  return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
+}
+
+/** Of `get`. */
+export interface GetOptions<T> {
+  /** Ends the wait: it rejects with ABORTED then. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Called with the item at the moment at which it is handed out. The promise resolves later, when
+   * the same item may have been added again. What it throws rejects the promise; the item is handed
+   * out all the same.
+   */
+  taken?: ((item: T) => void) | undefined;
+}
+
+const GET_NAMES = namesOf<GetOptions<never>>()({ signal: 1, taken: 1 });
+
+/**
+ * What is wrong with the options of a get(), or undefined. The names are compared here first, as a
+ * look into the table costs 15 ns of the 80 that get() and done() take.
+ */
+export function problemOfGet<T>(options: GetOptions<T> | undefined): unknown {
+  if (options === undefined) return undefined;
+  const signal = options?.signal; // null is no object
+  let known = signal === undefined || isSignal(signal);
+  for (const name in options) known &&= name === 'signal' || name === 'taken';
+  return known && signal !== undefined ? undefined : problemOf(options, 'get()', GET_NAMES);
+}
+
+/** What is wrong with the options of a call that rejects, or undefined. */
+export function problemOf(options: object | undefined, call: string, names: Names): unknown {
+  if (options === undefined) return undefined;
+  try {
+    requireNames('options', options, `option of ${call}`, names);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+export function aborted(call: string, signal: AbortSignal): CapstanError {
+  return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
+}
+
+/** Tells of the item that a get() answers, then answers. */
+export function told<T, G>(
+  taken: ((item: T) => void) | undefined,
+  answer: (item: T | undefined) => G,
+): (item: T | undefined) => G {
+  if (taken === undefined) return answer;
+  return (item) => {
+    if (item !== undefined) taken(item);
+    return answer(item);
+  };
+}
+
+/**
+ * What a queue hands out, until its shutdown. A loop that is left while it waits is handed no item,
+ * as that would stay in processing.
+ */
+export function itemsOf<T>(queue: {
+  get(options: GetOptions<T>): Promise<Got<T>>;
+}): AsyncIterator<T> {
+  const left = new AbortController();
+  return leaving(itemsUntil(left.signal, queue), () => left.abort());
+}
+
+async function* itemsUntil<T>(
+  signal: AbortSignal,
+  queue: { get(options: GetOptions<T>): Promise<Got<T>> },
+): AsyncGenerator<T, void, undefined> {
+  try {
+    for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal }))
+      yield got.item;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+interface Waiter<V> {
+  resolve(value: V): void;
+  reject(error: unknown): void;
+  stopListening(): void;
+}
+
+interface Line<V> {
+  join(waiter: Waiter<V>): void;
+  leave(waiter: Waiter<V>): void;
+}
+
+/** The promise of a call that waits in `line`. `answer` is called when the call is resolved. */
+function waitIn<V, R>(
+  line: Line<V>,
+  call: string,
+  signal: AbortSignal | undefined,
+  answer: (value: V) => R,
+): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      line.leave(waiter);
+      reject(aborted(call, signal as AbortSignal));
+    };
+    const waiter: Waiter<V> = {
+      resolve: (value) => {
+        try {
+          resolve(answer(value));
+        } catch (error) {
+          reject(error); // of this call alone: its resolver has nothing to do with it
+        }
+      },
+      reject,
+      stopListening: () => signal?.removeEventListener('abort', onAbort),
+    };
+    signal?.addEventListener('abort', onAbort, { once: true });
+    line.join(waiter);
+    if (signal?.aborted) onAbort(); // a clock or an order may have fired it
+  });
+}
+
+function endAll<V>(waiters: Iterable<Waiter<V | undefined>>, error?: CapstanError): void {
+  for (const waiter of waiters) {
+    waiter.stopListening();
+    if (error === undefined) waiter.resolve(undefined);
+    else waiter.reject(error);
+  }
+}
+
+/** The get() calls that wait, in the order in which they came. */
+export class Gets<T> implements Line<T | undefined> {
+  readonly #waiters = new Set<Waiter<T | undefined>>(); // not empty only while nothing is ready
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  wait<G>(signal: AbortSignal | undefined, answer: (item: T | undefined) => G): Promise<G> {
+    return waitIn(this, 'get()', signal, answer);
+  }
+
+  join(waiter: Waiter<T | undefined>): void {
+    this.#waiters.add(waiter);
+  }
+
+  leave(waiter: Waiter<T | undefined>): void {
+    this.#waiters.delete(waiter);
+  }
+
+  /**
+   * Hands out what is ready. `taken` may call back: the item has its owner by then, and is not
+   * handed out again. `take` may call back too and serve waiters, or send them away: it takes
+   * nothing when none is left, and the item is for the first one that waits after that. What `take`
+   * throws (an order, a clock) rejects the first waiter, as it does a get() that finds a key ready:
+   * the caller that made the key ready has nothing to do with it.
+   */
+  serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
+    while (this.#waiters.size > 0) {
+      let item: T | undefined;
+      try {
+        item = queue.take(this);
+      } catch (error) {
+        const waiter = this.#first();
+        if (waiter === undefined) throw error;
+        waiter.stopListening();
+        waiter.reject(error);
+        continue;
+      }
+      if (item === undefined) return;
+      const waiter = this.#first() as Waiter<T | undefined>;
+      const tell = queue.taken();
+      waiter.stopListening();
+      waiter.resolve(item);
+      tell?.();
+    }
+  }
+
+  #first(): Waiter<T | undefined> | undefined {
+    const [waiter] = this.#waiters;
+    if (waiter !== undefined) this.#waiters.delete(waiter);
+    return waiter;
+  }
+
+  /** Tells all of them: of the shutdown, or of an error. */
+  end(error?: CapstanError): void {
+    endAll(this.#waiters, error);
+    this.#waiters.clear();
+  }
+}
+
+/**
+ * The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable
+ * does.
+ */
+export class Drains implements Line<void> {
+  #waiters: Waiter<void>[] = []; // the first is woken next
+
+  get size(): number {
+    return this.#waiters.length;
+  }
+
+  wait(signal: AbortSignal | undefined): Promise<void> {
+    return waitIn(this, 'shutDownWithDrain()', signal, () => undefined);
+  }
+
+  /**
+   * A drain begins with a broadcast: the drains that waited wake, find keys in processing and wait
+   * again, behind the new one.
+   */
+  join(waiter: Waiter<void>): void {
+    this.#waiters.unshift(waiter);
+  }
+
+  leave(waiter: Waiter<void>): void {
+    this.#waiters = this.#waiters.filter((other) => other !== waiter);
+  }
+
+  /** Wakes one: it ends when nothing is being processed, else it waits again, behind the others. */
+  signal(processing: number): void {
+    const first = this.#waiters.shift();
+    if (first === undefined) return;
+    if (processing > 0) this.#waiters.push(first);
+    else endAll([first]);
+  }
+
+  /** Ends all of them, with an error if there is one. */
+  end(error?: CapstanError): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    endAll(waiters, error);
+  }
+}
