@@ -14,7 +14,7 @@
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { disposable } from '../base/disposable.ts';
-import { type CapstanError, invalid, requireInteger } from '../base/errors.ts';
+import { aborted, type CapstanError, invalid, requireInteger } from '../base/errors.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { requireNames, SIGNAL } from '../base/names.ts';
 import {
@@ -51,7 +51,6 @@ import {
   type SnapshotOptions,
 } from './snapshot.ts';
 import {
-  aborted,
   Drains,
   type GetOptions,
   Gets,
@@ -268,7 +267,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   ): Promise<G> {
     const signal = options?.signal;
     const problem =
-      problemOfGet(options) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
+      problemOfGet(options) ?? (signal?.aborted ? aborted('get()', signal.reason) : undefined);
     if (problem !== undefined) return Promise.reject(problem);
     try {
       const item = this.take();

@@ -3,7 +3,7 @@
  * ends a call of either kind.
  */
 import { leaving } from '../base/cancellable-generator.ts';
-import { CapstanError } from '../base/errors.ts';
+import { aborted, type CapstanError } from '../base/errors.ts';
 import { isSignal, type Names, namesOf, requireNames } from '../base/names.ts';
 
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */
@@ -49,10 +49,6 @@ export function problemOf(options: object | undefined, call: string, names: Name
     return error;
   }
   return undefined;
-}
-
-export function aborted(call: string, signal: AbortSignal): CapstanError {
-  return new CapstanError('ABORTED', `${call} was ended by its signal`, { cause: signal.reason });
 }
 
 /** Tells of the item that a get() answers, then answers. */
@@ -111,7 +107,7 @@ function waitIn<V, R>(
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       line.leave(waiter);
-      reject(aborted(call, signal as AbortSignal));
+      reject(aborted(call, signal?.reason));
     };
     const waiter: Waiter<V> = {
       resolve: (value) => {

@@ -1,6 +1,6 @@
 /**
- * The layout: which folder imports which, which may use node: modules, and how a file begins. The
- * rules are data here; the checker is imports.ts.
+ * The layout, held by a test: which folder imports which, who may use node: modules, and how a file
+ * looks. The rules are data here, the checker is imports.ts.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -63,6 +63,7 @@ const RULES: Rules = {
   modules: 'wasm',
 };
 
+/** In lines of code, without comments and empty lines. */
 const LONGEST_FILE = 600;
 
 function read(...patterns: string[]): Sources {
@@ -71,10 +72,12 @@ function read(...patterns: string[]): Sources {
   return Object.fromEntries(files.map((file) => [file, readFileSync(`${root}/${file}`, 'utf8')]));
 }
 
+const isCode = (line: string): boolean => !/^\s*(\/\/.*|\/?\*.*)?$/.test(line);
+
 describe('the sources of the package', () => {
   const bindings = read('bindings/**/*.ts');
 
-  it('are found by this test', () => {
+  it('are found', () => {
     expect(Object.keys(bindings)).toEqual(
       expect.arrayContaining(['bindings/base/clock.ts', 'bindings/cache/index.ts']),
     );
@@ -84,24 +87,23 @@ describe('the sources of the package', () => {
     expect(violations(bindings, RULES)).toEqual([]);
   });
 
-  it('have at most 600 lines, apart from tables that a script writes', () => {
+  it('have no file that is too long to be one idea', () => {
     const long = Object.entries(read('bindings/**/*.ts', 'bin/**/*.ts', 'assembly/**/*.ts'))
-      .filter(([, text]) => !/not to be\s+(\*\s+)?edited\.\s+\*\//.test(text))
-      .map(([path, text]) => `${path}: ${text.trimEnd().split('\n').length}`)
+      .map(([path, text]) => `${path}: ${text.split('\n').filter(isCode).length}`)
       .filter((entry) => Number(entry.split(': ')[1]) > LONGEST_FILE);
     expect(long).toEqual([]);
   });
 
-  it('open with a comment that says what the file is for, and so do scripts', () => {
+  it('open with a comment that says what the file is for, and so do programs and scripts', () => {
     const all = read('{bindings,bin,assembly,bench,scripts,examples}/**/*.ts');
     expect(Object.keys(all).filter((path) => !opensWithComment(all[path] ?? ''))).toEqual([]);
   });
 });
 
 describe('the command line', () => {
-  // It is compiled by itself: a module that it imported by path would exist twice, with its own
-  // state.
-  it('imports its own files, node: and the public names of the package', () => {
+  // It is compiled by itself: what it imported by path would be there twice, with a state of its
+  // own.
+  it('imports itself, node: and the names of the package, as a user would', () => {
     const sources = Object.entries(read('bin/*.ts'));
     const all = sources.flatMap(([path, source]) =>
       importsOf(source).map(({ specifier }) => `${path}: ${specifier}`),
@@ -184,7 +186,7 @@ describe('the checker of imports', () => {
     ],
     ['bindings/index.ts', "export * from './testing/index.ts';", 'alone'],
     ['bindings/extras/a.ts', "import { a } from '../base/a.ts';", 'no rule for the folder extras'],
-  ])('rejects in %s: %s', (path, source, why) => {
+  ])('refuses in %s: %s', (path, source, why) => {
     expect(broken(path, source)).toEqual([expect.stringContaining(why)]);
   });
 
@@ -205,7 +207,7 @@ describe('the checker of imports', () => {
     expect(broken(path, source)).toEqual([]);
   });
 
-  it('finds the imports of a whole file, with their lines', () => {
+  it('sees the imports of a whole file, with their lines', () => {
     const source = [
       "import type { A } from './a.ts';",
       'import {',
@@ -226,12 +228,11 @@ describe('the checker of imports', () => {
     ]);
   });
 
-  it('ignores comments, strings, templates and regular expressions', () => {
+  it('is not deceived by comments, strings, templates and regular expressions', () => {
     const source = [
       "/* import a from 'comment'; */ // import b from 'line';",
       'const text = "import c from \'string\'";',
-      `const template = \`import d from 'template' \${f({ g: ` +
-        `\`\${h} from 'deep'\` })} from 'tail'\`;`,
+      `const template = \`import d from 'template' \${f({ g: \`\${h} from 'deep'\` })} from 'tail'\`;`,
       "const pattern = /['\"`]/; const ratio = total / count; import { i } from './real.ts';",
       "const slash = x ? /a'/ : y / 2; import './side.ts';",
     ].join('\n');
@@ -256,7 +257,7 @@ describe('the checker of imports', () => {
     ]);
   });
 
-  it('recognises a file that opens with a comment', () => {
+  it('tells a file that opens with a comment from one that does not', () => {
     expect(opensWithComment('/** A clock. */\n')).toBe(true);
     expect(opensWithComment('#!/usr/bin/env node\n// A tool.\n')).toBe(true);
     expect(opensWithComment("import a from './a.ts';\n")).toBe(false);

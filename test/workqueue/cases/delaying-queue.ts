@@ -1,5 +1,6 @@
 /** The behaviour of DelayingQueue, for any implementation. */
 import {
+  DelayingQueue,
   FakeClock,
   type QueueOptions,
   RateLimitingQueue,
@@ -465,6 +466,18 @@ export function delayingQueueCases(make: Implementation): void {
       over = true;
       clock.step(10_000);
       expect([clock.timers(), queue.waiting()]).toEqual([0, 0]);
+    });
+
+    // Calls go to the inner queue, so an override in the outer one would never run.
+    test('a class that overrides what the inner queue answers cannot wrap one', () => {
+      class Counting extends DelayingQueue {
+        override add(item: string): void {
+          super.add(item);
+        }
+      }
+      const inner = make.queue();
+      expectError(() => make.within(() => new Counting({ inner })), 'INVALID_ARGUMENT', /add\(\)/);
+      expect(make.within(() => new Counting()).len()).toBe(0);
     });
 
     test('wrapping another queue: both show the same items', async () => {
