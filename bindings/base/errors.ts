@@ -225,6 +225,11 @@ export function aborted(what: string, reason: unknown): CapstanError {
   return new CapstanError('ABORTED', `${what} was aborted${why}`, { cause: reason });
 }
 
+/** Whether a value is an integer of 32 bits, as priorities are. */
+export function isInt32(value: unknown): value is number {
+  return typeof value === 'number' && (value | 0) === value;
+}
+
 export function requireObject(name: string, value: unknown): void {
   if (typeof value === 'object' && value !== null) return;
   throw invalidText(name, 'an object', value);

@@ -13,10 +13,9 @@
  * which it began: a Set keeps that order, and one timer for the earliest is enough.
  */
 import type { Clock } from '../base/clock.ts';
-import { invalid } from '../base/errors.ts';
+import { invalid, isInt32 } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import type { Request } from '../base/request.ts';
-import { isPriority } from '../workqueue/index.ts';
 import { RequestMap } from './request-map.ts';
 
 interface Waiting {
@@ -66,7 +65,7 @@ export class Debounce {
     const { namespace, name } = request;
     if (typeof namespace !== 'string' || typeof name !== 'string')
       throw invalid('request', 'a request { namespace: string, name: string }', request);
-    if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
+    if (!isInt32(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
     const now = this.#clock.now();
     const until = now + this.#ms;
     let waiting = this.#requests.get(request);

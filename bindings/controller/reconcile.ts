@@ -4,13 +4,20 @@
  * pkg/internal/controller/controller.go, reconcileHandler.
  */
 
-import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../base/errors.ts';
+import {
+  CapstanError,
+  hasCode,
+  invalid,
+  isAbort,
+  isError,
+  isInt32,
+  someCause,
+} from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import { explained } from '../base/shared-object.ts';
 import type { Resource } from '../cache/rest/resource.ts';
-import { isPriority } from '../workqueue/index.ts';
 import type { Cause } from './source.ts';
 
 /**
@@ -168,7 +175,7 @@ export function outcomeOf(result: unknown): Outcome {
   ) {
     return wrong('result.requeueAfter', 'milliseconds', requeueAfter);
   }
-  if (priority !== undefined && !isPriority(priority))
+  if (priority !== undefined && !isInt32(priority))
     return wrong('result.priority', 'an integer of 32 bits', priority);
   if (requeueAfter !== undefined && requeueAfter > 0)
     return { kind: 'requeueAfter', ms: requeueAfter, priority };

@@ -27,7 +27,6 @@ export { parallelizeUntil } from './parallelize.ts';
 export {
   type AddOptions,
   type GotWithPriority,
-  isPriority,
   PriorityQueue,
   type PriorityQueueOptions,
 } from './priority-queue.ts';

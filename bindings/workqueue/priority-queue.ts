@@ -10,7 +10,7 @@
  *   earlier time win.
  */
 
-import { invalid, requireNumber, requireObject } from '../base/errors.ts';
+import { invalid, isInt32, requireNumber, requireObject } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -112,7 +112,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     const { after = 0, rateLimited = false, priority = 0 } = options;
     requireNumber('after', after);
     if (typeof rateLimited !== 'boolean') throw invalid('rateLimited', 'a boolean', rateLimited);
-    if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
+    if (!isInt32(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
     if (this.#isStopped()) return;
     // Of the user's code only key functions run here.
     if (items.length > 1) for (const item of items) this.guarded(() => this.keys.find(item));
@@ -262,11 +262,6 @@ function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): void {
   if (typeof everyMs !== 'number' || !(everyMs > 0) || everyMs === Number.POSITIVE_INFINITY) {
     throw invalid('aging.everyMs', 'a finite number of milliseconds > 0', everyMs);
   }
-}
-
-/** Whether a value is a priority: an integer of 32 bits. */
-export function isPriority(value: unknown): value is number {
-  return typeof value === 'number' && (value | 0) === value;
 }
 
 /** controller-runtime: an `after` of 0 is none. */

@@ -589,6 +589,8 @@ export const OURS: readonly string[] = [
   'View.*',
   'Writer.*',
   'StoreWriteOptions.guard',
+  'WorkQueue.guarded(run)',
+  'WorkQueue.next(answer)',
 ];
 
 export const SECTIONS: readonly (readonly [string, readonly CallbackRow[]])[] = [

@@ -6,9 +6,6 @@ import { root } from '../helpers/repository.ts';
 const DEFINITION =
   /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|class|interface|type|function\*?|const|let|enum)\s+([A-Za-z_][\w$]*)/gm;
 
-/** Names of the sources that still have two definitions. The list may only become shorter. */
-const LEFT: readonly string[] = ['aborted'];
-
 const SOURCES = ['bindings/**/*.ts', 'bin/**/*.ts', 'scripts/**/*.ts'];
 const TESTS = ['test/**/!(*.test).ts'];
 const BENCHMARKS = ['bench/**/*.ts'];
@@ -28,7 +25,7 @@ function definitions(patterns: string[]): Map<string, Set<string>> {
 /** `name: files` of each name with two definitions. */
 const duplicates = (all: Map<string, Set<string>>): string[] =>
   [...all]
-    .filter(([name, files]) => files.size > 1 && !LEFT.includes(name))
+    .filter(([name, files]) => files.size > 1)
     .map(([name, files]) => `${name}: ${[...files].sort().join(', ')}`);
 
 describe('exported names', () => {
@@ -47,10 +44,5 @@ describe('exported names', () => {
     ['the benchmarks', BENCHMARKS],
   ])('of %s are defined in one file each', (_, patterns) => {
     expect(duplicates(definitions(patterns))).toEqual([]);
-  });
-
-  it('are in the list of exceptions only while they have two definitions', () => {
-    const all = definitions(SOURCES);
-    expect(LEFT.filter((name) => (all.get(name)?.size ?? 0) < 2)).toEqual([]);
   });
 });

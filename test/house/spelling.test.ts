@@ -45,9 +45,6 @@ const used = new Set(
   }).flatMap((file) => readFileSync(`${root}/${file}`, 'utf8').match(/[A-Za-z_$][\w$]*/g) ?? []),
 );
 
-/** Exports that are not used. */
-const UNUSED = ['isPriority'];
-
 /** Go functions by their names here. */
 const NEW = {
   newClient: 'controller-runtime client.New',
@@ -68,7 +65,7 @@ const CREATE = ['createController', 'createOrPatch', 'createOrUpdate'];
 describe('an exported value', () => {
   it('is used by a test, a program or a page', () => {
     expect(used.size).toBeGreaterThan(5000);
-    const found = [...values.keys()].filter((name) => !used.has(name) && !UNUSED.includes(name));
+    const found = [...values.keys()].filter((name) => !used.has(name));
     expect(found).toEqual([]);
   });
 });
@@ -147,9 +144,6 @@ const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
   terminate: [],
 };
 
-/** Classes with such a method and without a symbol. */
-const WITHOUT_SYMBOL = ['ItemExponentialFailureRateLimiter', 'ItemFastSlowRateLimiter'];
-
 /** A queue has shutDown and dispose: the symbol is for dispose. */
 const endsOf = ({ prototype }: Class): string[] => {
   const all = Object.keys(ENDS).filter((name) => name in prototype);
@@ -187,7 +181,6 @@ describe('a method that ends an object', () => {
 
   it('has its symbol: dispose if it is synchronous, asyncDispose otherwise', () => {
     const wrong = ending
-      .filter(({ name }) => !WITHOUT_SYMBOL.includes(name))
       .filter((one) => {
         const [method = ''] = endsOf(one);
         const wanted = isAsync(one.name, method) ? Symbol.asyncDispose : Symbol.dispose;
