@@ -25,7 +25,7 @@ function definitions(patterns: string[]): Map<string, Set<string>> {
 /** `name: files` of each name with two definitions. */
 const duplicates = (all: Map<string, Set<string>>): string[] =>
   [...all]
-    .filter(([name, files]) => files.size > 1)
+    .filter(([, files]) => files.size > 1)
     .map(([name, files]) => `${name}: ${[...files].sort().join(', ')}`);
 
 describe('exported names', () => {
