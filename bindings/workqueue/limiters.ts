@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item
  * waits before it is tried again. Per-item failures are counted in failures.ts, in a table of the
@@ -6,7 +5,6 @@
  * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
-import { disposable } from '../base/disposable.ts';
 import {
   CapstanError,
   invalid,
@@ -65,7 +63,6 @@ function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
 abstract class ItemLimiter<T> implements RateLimiter<T> {
   /** @internal */
   protected readonly failures: Failures<T>;
-  declare [Symbol.dispose]: () => void;
 
   constructor(options: LimiterOptions<T> | undefined) {
     this.failures = failures(options);
@@ -94,8 +91,6 @@ abstract class ItemLimiter<T> implements RateLimiter<T> {
     return this.failures.keyless;
   }
 }
-
-disposable(ItemLimiter.prototype);
 
 /** 2^n for every n that a double can show: `**` cost 12 ns of the 75 that when() took. */
 const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);

@@ -144,6 +144,12 @@ const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
   terminate: [],
 };
 
+/**
+ * Classes with such a method and without a symbol: a call that defines it would keep the limiters in
+ * bundles that use none.
+ */
+const WITHOUT_SYMBOL = ['ItemExponentialFailureRateLimiter', 'ItemFastSlowRateLimiter'];
+
 /** A queue has shutDown and dispose: the symbol is for dispose. */
 const endsOf = ({ prototype }: Class): string[] => {
   const all = Object.keys(ENDS).filter((name) => name in prototype);
@@ -181,6 +187,7 @@ describe('a method that ends an object', () => {
 
   it('has its symbol: dispose if it is synchronous, asyncDispose otherwise', () => {
     const wrong = ending
+      .filter(({ name }) => !WITHOUT_SYMBOL.includes(name))
       .filter((one) => {
         const [method = ''] = endsOf(one);
         const wanted = isAsync(one.name, method) ? Symbol.asyncDispose : Symbol.dispose;
