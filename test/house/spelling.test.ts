@@ -145,8 +145,8 @@ const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
 };
 
 /**
- * Classes with such a method and without a symbol: a call that defines it would keep the limiters in
- * bundles that use none.
+ * Classes with such a method and without a symbol: a call that defines it would keep these limiters
+ * in bundles that use none.
  */
 const WITHOUT_SYMBOL = ['ItemExponentialFailureRateLimiter', 'ItemFastSlowRateLimiter'];
 
