@@ -6,7 +6,7 @@ import { wordAt } from "./memory";
 import { arenaAt } from "./arena";
 import {
   BLOCK_HEAD, FIRST, FLAGS, FREE, LEVELS, OWNERS_SHIFT, PREVIOUS_FREE, SEGMENT_END, SEGMENT_HEAD,
-  SMALLEST_BLOCK, Arena, Block, Hole, Segment, headOf, headsOf, listOf, listsOf,
+  SMALLEST_BLOCK, Arena, Block, Hole, Segment, headOf, headsOf, freeListOf, listsOf,
 } from "./holes";
 
 /**
@@ -75,7 +75,7 @@ function checkLists(arena: Arena): i32 {
       let previous: usize = 0;
       while (block != 0) {
         const head = headOf(block);
-        if ((head & FREE) == 0 || listOf(head & ~FLAGS) != list) return 22;
+        if ((head & FREE) == 0 || freeListOf(head & ~FLAGS) != list) return 22;
         if (changetype<Hole>(block).previous != previous) return 23;
         if (++listed > counts.holes) return 24;
         previous = block;

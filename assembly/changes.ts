@@ -8,7 +8,7 @@ import {
   CHANGED_SPEC, CHANGED_STATUS, CHANGED_VERSION, MET_CHANGES, MET_OBJECT, MET_REFERENCES, NOTHING,
 } from "./abi";
 import {
-  Objects, Span, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes,
+  Objects, ByteSpan, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes,
   spanAt, spanOf, spansOf,
 } from "./objects";
 import { Table } from "./record";
@@ -17,7 +17,7 @@ import {
   SPEC, STATUS, indexIn, shapeCount,
 } from "./shapes";
 
-function spansDiffer(aJson: usize, a: Span | null, bJson: usize, b: Span | null): bool {
+function spansDiffer(aJson: usize, a: ByteSpan | null, bJson: usize, b: ByteSpan | null): bool {
   if (a === null || b === null) return a != b;
   const length = a.end - a.start;
   return b.end - b.start != length || !sameBytes(aJson + a.start, bJson + b.start, length);

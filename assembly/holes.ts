@@ -108,14 +108,14 @@ export function sizeOf(block: usize): u32 {
 
 /** Level and list in one number: the level's in the upper bits, the list in the lower five. */
 @inline
-export function listOf(size: u32): u32 {
+export function freeListOf(size: u32): u32 {
   if (size < 256) return size >> 3;
   const log = 31 - <u32>clz(size);
   return ((log - 7) << 5) | ((size >> (log - 5)) & 31);
 }
 
 export function link(arena: Arena, block: usize, size: u32): void {
-  const list = listOf(size);
+  const list = freeListOf(size);
   const head = headsOf(arena) + (<usize>list << 2);
   const first = load<u32>(head);
   changetype<Hole>(block).next = first;
@@ -136,7 +136,7 @@ export function unlink(arena: Arena, block: usize, size: u32): void {
     changetype<Hole>(<usize>previous).next = next;
     return;
   }
-  const list = listOf(size);
+  const list = freeListOf(size);
   setWord(headsOf(arena), list, <u32>next);
   if (next != 0) return;
   const level = list >> 5;
@@ -148,7 +148,7 @@ export function unlink(arena: Arena, block: usize, size: u32): void {
 
 /** A free block of at least `size` bytes, or 0. It stays in its list. */
 export function fit(arena: Arena, size: u32): usize {
-  let list = listOf(size);
+  let list = freeListOf(size);
   let block = <usize>wordAt(headsOf(arena), list);
   for (let looks = LOOKS; block != 0 && looks != 0; looks--) {
     if (sizeOf(block) >= size) return block;

@@ -58,7 +58,7 @@ export class StoredObject {
 
 /** Where a member's value lies, from the first byte of the JSON on: |start u32|end u32|. */
 @unmanaged
-export class Span {
+export class ByteSpan {
   start: u32;
   end: u32;
 }
@@ -85,8 +85,8 @@ export function shapesOf(stored: StoredObject): u32 {
 }
 
 @inline
-export function spanAt(spans: usize, index: u32): Span {
-  return changetype<Span>(spans + (<usize>index << 3));
+export function spanAt(spans: usize, index: u32): ByteSpan {
+  return changetype<ByteSpan>(spans + (<usize>index << 3));
 }
 
 /** A store of versions, or null when there is no memory. */
@@ -156,12 +156,12 @@ function giveNumber(objects: Objects, number: u32): void {
 }
 
 @inline
-function contentOf(json: usize, span: Span): usize {
+function contentOf(json: usize, span: ByteSpan): usize {
   return json + span.start + 1;
 }
 
 @inline
-function contentBytes(span: Span): u32 {
+function contentBytes(span: ByteSpan): u32 {
   return span.end - span.start - 2;
 }
 
@@ -172,7 +172,7 @@ function contentBytes(span: Span): u32 {
 export function objectSlot(objects: Objects, version: u32, keys: Table, intern: bool): i32 {
   const stored = objectAt(objects, version);
   const json = jsonOf(stored);
-  const name = changetype<Span>(metaSpanOf(stored, NAME)); // each version has one
+  const name = changetype<ByteSpan>(metaSpanOf(stored, NAME)); // each version has one
   const namespace = metaSpanOf(stored, NAMESPACE);
   const namespaceAt: usize = namespace === null ? 0 : contentOf(json, namespace);
   const namespaceBytes = namespace === null ? 0 : contentBytes(namespace);
@@ -188,7 +188,7 @@ export function objectSlot(objects: Objects, version: u32, keys: Table, intern: 
  */
 export function storedMember(
   stored: StoredObject, place: i32, name: usize, length: u32,
-): Span | null {
+): ByteSpan | null {
   const shape = <u32>stored.topShape;
   const index = <u32>(indexIn(shape, METADATA) + place);
   return hasName(shape, index, name, length) ? spanAt(spansOf(stored), index) : null;
@@ -211,13 +211,13 @@ export function jsonOf(stored: StoredObject): usize {
 }
 
 @inline
-export function spanOf(stored: StoredObject, known: usize): Span | null {
+export function spanOf(stored: StoredObject, known: usize): ByteSpan | null {
   const index = indexIn(<u32>stored.topShape, known);
   return index < 0 ? null : spanAt(spansOf(stored), index);
 }
 
 @inline
-export function metaSpanOf(stored: StoredObject, known: usize): Span | null {
+export function metaSpanOf(stored: StoredObject, known: usize): ByteSpan | null {
   const index = indexIn(<u32>stored.metaShape, known);
   return index < 0 ? null : spanAt(spansOf(stored), shapeCount(<u32>stored.topShape) + <u32>index);
 }

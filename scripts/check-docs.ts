@@ -12,7 +12,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
-  type Block,
+  type DocBlock,
   docstringExamples,
   exportedNames,
   markdownBlocks,
@@ -93,7 +93,7 @@ const ELSEWHERE = `declare module 'prom-client' {
   export const register: { metrics(): Promise<string> };
 }`;
 
-function collect(): Block[] {
+function collect(): DocBlock[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
   const guides = globSync(GUIDES, { cwd: root }).sort();
@@ -128,7 +128,7 @@ function collect(): Block[] {
 }
 
 /** Writes file `12.ts` for block 12. */
-function write(blocks: readonly Block[]): void {
+function write(blocks: readonly DocBlock[]): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   blocks.forEach((block, i) => {
@@ -167,7 +167,7 @@ const fileOf = (problem: string): string | undefined => /^(\d+)\.ts\(/.exec(prob
  * All that is wrong. One error of syntax hides all others from tsc, so files with errors are set
  * aside and it runs again.
  */
-function problemsOf(blocks: readonly Block[]): string[] {
+function problemsOf(blocks: readonly DocBlock[]): string[] {
   write(blocks);
   const all: string[] = [];
   for (;;) {
@@ -181,7 +181,7 @@ function problemsOf(blocks: readonly Block[]): string[] {
 
 const blocks = collect();
 const problems = problemsOf(blocks);
-const failed = new Set<Block>();
+const failed = new Set<DocBlock>();
 for (const problem of problems) {
   const place = /^(\d+)\.ts\((\d+),\d+\): (.*)$/.exec(problem);
   const block = blocks[Number(place?.[1])];

@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-export interface Block {
+export interface DocBlock {
   file: string;
   /** Of the first line of code; the first line of a file is 1. */
   line: number;
@@ -14,8 +14,8 @@ export interface Block {
 }
 
 /** The fenced blocks marked `ts` or `typescript`. Indentation of the fence is taken off. */
-export function markdownBlocks(file: string, text: string): Block[] {
-  const blocks: Block[] = [];
+export function markdownBlocks(file: string, text: string): DocBlock[] {
+  const blocks: DocBlock[] = [];
   let open:
     | { indent: number; fence: string; wanted: boolean; line: number; code: string[] }
     | undefined;
@@ -47,8 +47,8 @@ export function markdownBlocks(file: string, text: string): Block[] {
  * What stands after each @example, up to the next tag or the end of the comment; a fence around it
  * is taken off.
  */
-export function docstringExamples(file: string, text: string): Block[] {
-  const blocks: Block[] = [];
+export function docstringExamples(file: string, text: string): DocBlock[] {
+  const blocks: DocBlock[] = [];
   let open: { line: number; code: string[] } | undefined;
   const close = (): void => {
     if (open) {

@@ -78,7 +78,7 @@ export class CachedClient implements Client {
     // are in #get.
     const { namespace = '', name } = key ?? {};
     if (
-      !isLive(options) &&
+      !isLiveRead(options) &&
       !options.forUpdate &&
       typeof name === 'string' &&
       resource?.namespaced === (namespace !== '')
@@ -99,7 +99,7 @@ export class CachedClient implements Client {
     requireResource(resource);
     requireCallOptions('list', options);
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
-    const caches = isLive(options) ? [] : this.#cachesIn(resource, namespace);
+    const caches = isLiveRead(options) ? [] : this.#cachesIn(resource, namespace);
     const [first, ...more] = caches;
     if (first === undefined) return this.#live.list(resource, options);
     requireUnpaged(options);
@@ -172,7 +172,7 @@ export class CachedClient implements Client {
     options: ReadOptions,
   ): Promise<T> {
     requireResource(resource);
-    const cache = isLive(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
+    const cache = isLiveRead(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
     if (cache === undefined) return this.#live.get(resource, asked, options);
     requireObject('key', asked);
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
@@ -426,7 +426,7 @@ export class CachedClient implements Client {
 }
 
 /** Whether a read asks the server. */
-export const isLive = ({ live, resourceVersion }: ReadOptions): boolean =>
+export const isLiveRead = ({ live, resourceVersion }: ReadOptions): boolean =>
   live === true || resourceVersion !== undefined;
 
 /**

@@ -8,7 +8,7 @@ import type { ControllerReport, ErrorReport, ReportOptions } from '../controller
 import { version } from '../generated/version.ts';
 import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
-import type { GroupName, Member } from './runnable-group.ts';
+import type { GroupMember, GroupName } from './runnable-group.ts';
 
 export interface ManagerReportParts {
   readonly now: number;
@@ -18,7 +18,7 @@ export interface ManagerReportParts {
   /** Whether the runnables of the leader were started. */
   readonly leads: boolean;
   readonly informers: ReadonlyMap<string, SharedIndexInformer<never, string>>;
-  readonly members: readonly (Member & { readonly group: GroupName })[];
+  readonly members: readonly (GroupMember & { readonly group: GroupName })[];
 }
 
 export function buildManagerReport(
@@ -43,7 +43,10 @@ export function buildManagerReport(
 }
 
 /** An error in one report must not hide the others. */
-function controllerReport({ name, runnable }: Member, options: ReportOptions): ControllerReport[] {
+function controllerReport(
+  { name, runnable }: GroupMember,
+  options: ReportOptions,
+): ControllerReport[] {
   try {
     return runnable.report === undefined ? [] : [runnable.report(options)];
   } catch (error) {
@@ -64,7 +67,7 @@ function leaderReport({ elector, lease }: Election): LeaderReport {
 }
 
 function runnableReport(
-  { name, group, state, error, failedAt }: Member & { readonly group: GroupName },
+  { name, group, state, error, failedAt }: GroupMember & { readonly group: GroupName },
   { now, startedAt, leads }: ManagerReportParts,
 ): RunnableReport {
   const waits =

@@ -49,7 +49,7 @@ import { debugPage } from './page/debug-page.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { findObjects, type ManagerReport } from './report.ts';
 import type { HTTPHandler } from './router.ts';
-import type { GroupName, Member, RunnableGroup } from './runnable-group.ts';
+import type { GroupMember, GroupName, RunnableGroup } from './runnable-group.ts';
 import { type GroupedRunnable, Runnables } from './runnables.ts';
 import { Servers, type Service } from './servers.ts';
 
@@ -392,7 +392,7 @@ class RuntimeManager implements ControllerManager {
    * Handles the error of a runnable. During the stop errors are only reported, and aborts are
    * expected.
    */
-  #failed(error: unknown, member: Member): void {
+  #failed(error: unknown, member: GroupMember): void {
     member.failedAt = this.clock.now();
     this.#fail(error, `runnable "${member.name}"`);
   }

@@ -33,7 +33,7 @@ export type GroupName = (typeof GROUPS)[number];
  */
 export type Ready = (options: { signal: AbortSignal }) => Promise<void>;
 
-export interface Member {
+export interface GroupMember {
   readonly name: string;
   readonly runnable: Runnable;
   readonly ready: Ready | undefined;
@@ -44,7 +44,7 @@ export interface Member {
 }
 
 /** Gets the error of a runnable or of its readiness, also during the stop. Must not throw. */
-export type OnError = (error: unknown, member: Member) => void;
+export type OnError = (error: unknown, member: GroupMember) => void;
 
 /**
  * The number of ended runnables that are kept for reports. A program may add any number of
@@ -56,8 +56,8 @@ export class RunnableGroup {
   readonly name: GroupName;
   readonly #onError: OnError;
   readonly #abort = new AbortController();
-  readonly #members = new Set<Member>();
-  readonly #running = new Map<Member, Promise<void>>();
+  readonly #members = new Set<GroupMember>();
+  readonly #running = new Map<GroupMember, Promise<void>>();
   #started = false;
 
   constructor(name: GroupName, onError: OnError) {
@@ -74,7 +74,7 @@ export class RunnableGroup {
   }
 
   /** In the order in which they were added; of those that have ended, the last twenty. */
-  members(): Member[] {
+  members(): GroupMember[] {
     return [...this.#members];
   }
 
@@ -83,7 +83,7 @@ export class RunnableGroup {
     const name = runnableName(runnable);
     if (this.stopped)
       throw new CapstanError('STOPPED', `${name} cannot be added: the manager is being stopped`);
-    const member: Member = { name, runnable, ready, state: 'not started', error: undefined };
+    const member: GroupMember = { name, runnable, ready, state: 'not started', error: undefined };
     this.#members.add(member);
     if (this.#started) void this.#start(member);
   }
@@ -102,7 +102,7 @@ export class RunnableGroup {
    * Fires the signal of all runnables. Resolves when they have ended or the deadline fires, with
    * those that have not ended. May be called at any time and repeatedly.
    */
-  async stopAndWait(deadline: AbortSignal): Promise<Member[]> {
+  async stopAndWait(deadline: AbortSignal): Promise<GroupMember[]> {
     if (!this.stopped) {
       this.#abort.abort(new CapstanError('STOPPED', 'the manager is being stopped'));
       for (const member of this.#members)
@@ -112,7 +112,7 @@ export class RunnableGroup {
     return [...this.#running.keys()];
   }
 
-  async #discard(member: Member): Promise<void> {
+  async #discard(member: GroupMember): Promise<void> {
     try {
       await member.runnable.discard?.();
     } catch (error) {
@@ -120,7 +120,7 @@ export class RunnableGroup {
     }
   }
 
-  #follow(member: Member, running: Promise<void>): void {
+  #follow(member: GroupMember, running: Promise<void>): void {
     this.#running.set(member, running);
     void running.then(() => this.#running.delete(member));
   }
@@ -136,7 +136,7 @@ export class RunnableGroup {
   }
 
   /** Resolves when the runnable is ready or has failed. */
-  async #start(member: Member): Promise<void> {
+  async #start(member: GroupMember): Promise<void> {
     const { signal } = this.#abort;
     member.state = 'running';
     this.#follow(member, this.#run(member, signal));
@@ -148,7 +148,7 @@ export class RunnableGroup {
     }
   }
 
-  async #run(member: Member, signal: AbortSignal): Promise<void> {
+  async #run(member: GroupMember, signal: AbortSignal): Promise<void> {
     try {
       await member.runnable.start({ signal });
       if (member.state === 'running') member.state = 'ended';
@@ -158,7 +158,7 @@ export class RunnableGroup {
     this.#forgetEnded();
   }
 
-  #failed(member: Member, error: unknown): void {
+  #failed(member: GroupMember, error: unknown): void {
     member.state = 'failed';
     member.error = error;
     this.#onError(error, member);

@@ -10,8 +10,8 @@ import type { Runnable } from '../controller/index.ts';
 import { RUNNABLE_NAMES } from '../controller/manager.ts';
 import {
   GROUPS,
+  type GroupMember,
   type GroupName,
-  type Member,
   type OnError,
   type Ready,
   RunnableGroup,
@@ -88,7 +88,7 @@ export class Runnables {
   }
 
   /** In the order in which their groups start. */
-  members(): (Member & { readonly group: GroupName })[] {
+  members(): (GroupMember & { readonly group: GroupName })[] {
     return GROUPS.flatMap((group) =>
       this.#groups[group].members().map((member) => ({ ...member, group })),
     );

@@ -8,7 +8,7 @@ import { CapstanError, requireObject, show } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { IndexSpec, Resource } from '../cache/rest/resource.ts';
 import { Indexer } from '../cache/store/store.ts';
-import { isLive } from '../client/cached-client.ts';
+import { isLiveRead } from '../client/cached-client.ts';
 import { requireUnpaged, selectFrom } from '../client/cached-list.ts';
 import { newClient } from '../client/client.ts';
 import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
@@ -151,7 +151,7 @@ function listWithIndices(
   ): Promise<ObjectList<T>> => {
     requireResource(resource);
     requireObject('options', options);
-    if (isLive(options)) return inner.list(resource, options);
+    if (isLiveRead(options)) return inner.list(resource, options);
     requireUnpaged(options);
     const specs: Record<string, IndexSpec<T>> = { ...resource.indexers };
     for (const { resource: of, indexers } of indices) {

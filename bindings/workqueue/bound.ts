@@ -34,8 +34,8 @@ export class Bound {
   }
 
   /**
-   * Throws QUEUE_FULL where an add would be refused or dropped: for a caller that must not lose the item.
-   * It is not counted.
+   * Throws QUEUE_FULL where an add would be refused or dropped, for a caller that must not lose the
+   * item. It is not counted.
    */
   requireRoom<T>(queue: Bounded<T>, item: T): void {
     const depth = queue.depth();
@@ -50,7 +50,8 @@ export class Bound {
   #error(depth: number, advice: string): CapstanError {
     return new CapstanError(
       'QUEUE_FULL',
-      `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: the item was not added; ${advice}`,
+      `the queue holds ${depth} keys, "maxDepth" is ${this.#most}: ` +
+        `the item was not added; ${advice}`,
     );
   }
 }

@@ -1,9 +1,8 @@
 /**
- * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics, a
- * place among those who are told when the instance is poisoned. All of it comes back when its owner
- * gives it back, or when nobody can reach the owner any more. Collection is the safety net and not
- * the way: it needs a turn of the event loop, and memory that grows faster than that waits for
- * dispose().
+ * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics,
+ * and an entry among the residents of the instance, which are called when it is poisoned. All of it
+ * is freed by dispose(), or when the owner is garbage collected. Garbage collection alone is not
+ * enough: it needs a turn of the event loop, and memory may grow faster than that.
  */
 
 import { CapstanError } from '../base/errors.ts';
@@ -30,13 +29,34 @@ export const disposed: CoreOfQueue = {
 
 const abandoned = new FinalizationRegistry<Holding>(free);
 
-/** From now on `holding` comes back with its owner. */
+/** From now on `holding` is freed when its owner is garbage collected. */
 export function hold(owner: object, holding: Holding): void {
   if (holding.resident !== undefined) holding.core.residents.add(holding.resident);
   abandoned.register(owner, holding, owner);
 }
 
-/** The table of a queue, who is told when its instance is poisoned. */
+/**
+ * A table for a queue. `order` is the core's; priorities have one of their own, which ages by
+ * `everyMs`. Throws OUT_OF_MEMORY.
+ */
+export function makeTable(
+  core: Core,
+  timed: boolean,
+  levels: { readonly everyMs: number } | undefined,
+  order: number,
+  rules: number,
+): number {
+  const { exports } = core;
+  const handle =
+    levels === undefined
+      ? exports.queueNew(timed, order)
+      : exports.priorityNew(timed, levels.everyMs);
+  if (handle === 0) throw core.outOfMemory();
+  if (rules !== 0) exports.queueRules(handle, rules);
+  return handle;
+}
+
+/** The table of a queue. The queue is called when its instance is poisoned. */
 export function holdQueue(queue: Resident, core: Core, handle: number): Holding {
   const holding: Holding = { core, handle, free: 'queueFree', resident: new WeakRef(queue) };
   hold(queue, holding);

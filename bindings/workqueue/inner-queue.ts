@@ -15,8 +15,9 @@ const FORWARDED = [
 ] as const;
 
 /**
- * Gives `outer` methods of its own, which call `inner`. They would shadow those of a subclass, which
- * is refused. What ends a queue (shutDown and the like) stays that of `outer`, which ends `inner`.
+ * Defines methods on `outer` that call `inner`. They would shadow those of a subclass, so such a
+ * subclass is refused. shutDown(), shutDownWithDrain() and dispose() stay those of `outer`, which
+ * also end `inner`.
  */
 export function forwardTo<T>(
   inner: WorkQueue<T>,

@@ -59,7 +59,8 @@ export class ItemSlots<T> {
 
   #names: (string | undefined)[] = []; // by slot
   #namespaces: string[] = []; // by slot, for requests
-  #words = firstWords(); // by slot, two: the owner's number; the slot that was interned next when this one was interned last
+  // By slot, two: the owner's number; the slot that was interned after this one the last time.
+  #words = firstWords();
   #interned = 0; // the slot that was interned last
   #wrong = 0; // guesses that failed or were not made since one held
 

@@ -1,8 +1,7 @@
 /**
  * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item
- * waits before it is tried again. Per-item failures are counted in failures.ts, in a table of the
- * limiter's own; the arithmetic is here. Failures are kept until forget(): a caller that never
- * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
+ * waits before it is tried again. Those that count the failures of each item are in
+ * item-limiters.ts.
  */
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
 import {
@@ -10,14 +9,11 @@ import {
   invalid,
   requireFunction,
   requireInteger,
-  requireMs,
   requireNumber,
 } from '../base/errors.ts';
-import { keepShape } from '../base/keep-shape.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { requestKey } from '../base/request.ts';
 import type { KeyFunction } from '../wasm/keys.ts';
-import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
 export interface RateLimiter<T = string> {
@@ -47,127 +43,7 @@ export interface LimiterOptions<T> {
   forgetAfter?: number | undefined;
 }
 
-const LIMITER_NAMES = namesOf<LimiterOptions<never>>()({ clock: 1, key: 1, forgetAfter: 1 });
-
-/** The counts of a limiter, from what its user gave. */
-function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
-  requireNames('options', options, 'option of a limiter', LIMITER_NAMES);
-  const { key, forgetAfter, clock } = options;
-  if (key !== undefined) requireFunction('key', key);
-  if (forgetAfter !== undefined) requireMs('forgetAfter', forgetAfter);
-  requireClock('clock', clock);
-  return new Failures({ key, forgetAfter, clock: clock ?? systemClock });
-}
-
-/** A limiter that counts the failures of each item. */
-abstract class ItemLimiter<T> implements RateLimiter<T> {
-  /** @internal */
-  protected readonly failures: Failures<T>;
-
-  constructor(options: LimiterOptions<T> | undefined) {
-    this.failures = failures(options);
-  }
-
-  abstract when(item: T): number;
-
-  forget(item: T): void {
-    this.failures.forget(item);
-  }
-
-  /**
-   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
-   * Every later call is an error DISPOSED.
-   */
-  dispose(): void {
-    this.failures.dispose();
-  }
-
-  numRequeues(item: T): number {
-    return this.failures.count(item);
-  }
-
-  /** @internal See {@link requireSameKeys}. */
-  get keyless(): boolean {
-    return this.failures.keyless;
-  }
-}
-
-/** 2^n for every n that a double can show: `**` cost 12 ns of the 75 that when() took. */
-const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);
-
-/**
- * `base · 2^failures` milliseconds, at most `max`. client-go:
- * `TypedItemExponentialFailureRateLimiter`.
- *
- * @example
- * const limiter = new ItemExponentialFailureRateLimiter(5, 1_000_000);
- * limiter.when('a'); // 5
- * limiter.when('a'); // 10
- */
-export class ItemExponentialFailureRateLimiter<T = string> extends ItemLimiter<T> {
-  readonly #base: number;
-  readonly #max: number;
-
-  constructor(base: number, max: number, options?: LimiterOptions<T>) {
-    requireNumber('base', base);
-    requireNumber('max', max);
-    super(options);
-    this.#base = base;
-    this.#max = max;
-    keepShape(
-      new.target,
-      ItemExponentialFailureRateLimiter,
-      () => new ItemExponentialFailureRateLimiter(base, max),
-    );
-  }
-
-  when(item: T): number {
-    const delay = this.#delay(this.failures.add(item));
-    this.failures.waits(delay);
-    return delay;
-  }
-
-  #delay(failures: number): number {
-    const power =
-      failures < POWERS.length ? (POWERS[failures] as number) : Number.POSITIVE_INFINITY;
-    // 0 · Infinity would be NaN
-    return Math.min(this.#base === 0 ? 0 : this.#base * power, this.#max);
-  }
-}
-
-/**
- * `fast` milliseconds for the first `maxFastAttempts` failures, then `slow`. client-go:
- * `TypedItemFastSlowRateLimiter`.
- *
- * @example
- * new ItemFastSlowRateLimiter(5, 10_000, 3);
- */
-export class ItemFastSlowRateLimiter<T = string> extends ItemLimiter<T> {
-  readonly #fast: number;
-  readonly #slow: number;
-  readonly #maxFastAttempts: number;
-
-  constructor(fast: number, slow: number, maxFastAttempts: number, options?: LimiterOptions<T>) {
-    requireNumber('fast', fast);
-    requireNumber('slow', slow);
-    requireNumber('maxFastAttempts', maxFastAttempts);
-    super(options);
-    this.#fast = fast;
-    this.#slow = slow;
-    this.#maxFastAttempts = maxFastAttempts;
-    keepShape(
-      new.target,
-      ItemFastSlowRateLimiter,
-      () => new ItemFastSlowRateLimiter(fast, slow, maxFastAttempts),
-    );
-  }
-
-  when(item: T): number {
-    const delay = this.failures.add(item) < this.#maxFastAttempts ? this.#fast : this.#slow;
-    this.failures.waits(delay);
-    return delay;
-  }
-}
+export const LIMITER_NAMES = namesOf<LimiterOptions<never>>()({ clock: 1, key: 1, forgetAfter: 1 });
 
 /**
  * A token bucket for all items together: `qps` per second, bursts of `burst`. client-go:
@@ -309,41 +185,4 @@ export function requireSameKeys<T>(limiter: RateLimiter<T>, key: KeyFunction<T> 
 export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {
   for (const method of ['when', 'forget', 'numRequeues'] as const)
     requireFunction(`${name}.${method}`, limiter?.[method]);
-}
-
-/**
- * client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a
- * second with bursts of 100 for all together.
- */
-export function defaultControllerRateLimiter<T = string>(
-  options?: LimiterOptions<T>,
-): RateLimiter<T> {
-  return ownedControllerRateLimiter(options).limiter;
-}
-
-/** A limiter for an owner that gives its memory back. */
-export interface OwnLimiter<T> {
-  readonly limiter: RateLimiter<T>;
-  dispose(): void;
-}
-
-/** The same for such an owner, with the limit for all together or without it. */
-export function ownedControllerRateLimiter<T>(
-  options?: LimiterOptions<T>,
-  forAll = true,
-): OwnLimiter<T> {
-  const perItem = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, options);
-  return {
-    limiter: forAll
-      ? new MaxOfRateLimiter<T>(perItem, new BucketRateLimiter<T>(10, 100, options))
-      : perItem,
-    dispose: () => perItem.dispose(),
-  };
-}
-
-/** client-go's `DefaultTypedItemBasedRateLimiter`: 1 ms doubling to 1000 s per item. */
-export function defaultItemBasedRateLimiter<T = string>(
-  options?: LimiterOptions<T>,
-): RateLimiter<T> {
-  return new ItemExponentialFailureRateLimiter<T>(1, 1_000_000, options);
 }

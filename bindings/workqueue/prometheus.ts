@@ -201,7 +201,8 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       );
       perPriority(
         'longest_wait_seconds',
-        'How many seconds the ready item of workqueue that has been ready the longest has been so, by priority.',
+        'How many seconds the ready item of workqueue that has been ready the longest ' +
+          'has been so, by priority.',
         (s) => each(s, (level) => level.longestWaitSeconds),
         Math.max,
       );
@@ -224,7 +225,10 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     number(
       'gauge',
       'unfinished_work_seconds',
-      "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+      'How many seconds of work has done that is in progress ' +
+        "and hasn't been observed by work_duration. Large values indicate stuck threads. " +
+        'One can deduce the number of stuck threads by observing the rate ' +
+        'at which this increases.',
       (s) => s.unfinishedSeconds(),
     );
     histogram(

@@ -37,7 +37,14 @@ import {
 } from '../wasm/core.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../wasm/keys.ts';
 import { Bound } from './bound.ts';
-import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './core-resources.ts';
+import {
+  type CoreOfQueue,
+  disposed,
+  giveBack,
+  type Holding,
+  holdQueue,
+  makeTable,
+} from './core-resources.ts';
 import { CustomOrder } from './custom-order.ts';
 import { forwardTo } from './inner-queue.ts';
 import { type CallingMeter, metricsFor, type QueueMetrics, tellsOfTaken } from './metrics.ts';
@@ -85,34 +92,27 @@ const OWN_KEYS = 2 ** 32;
  * }
  */
 export class WorkQueue<T = string> implements AsyncIterable<T> {
-  /** @internal */
-  readonly clock: Clock;
-  /** @internal */
-  core: CoreOfQueue;
+  /** @internal */ readonly clock: Clock;
+  /** @internal */ core: CoreOfQueue;
   /** @internal The table of this queue in the core. */
   readonly handle: number;
-  /** @internal */
-  readonly keys: KeyTable<T>;
+  /** @internal */ readonly keys: KeyTable<T>;
   /** @internal By slot. */
   readonly items: (T | undefined)[] = [];
   /** @internal Of the options, or of the wrapped queue. */
   readonly keyFunction: KeyFunction<T> | undefined;
-  /** @internal */
-  readonly metrics: QueueMetrics | undefined;
+  /** @internal */ readonly metrics: QueueMetrics | undefined;
   /** @internal Set when the metrics are called for each operation. */
   readonly meter: CallingMeter | undefined;
   /** @internal Set when the user decides on the order of ready keys. */
   readonly order: CustomOrder<T> | undefined;
-  /** @internal */
-  readonly bound: Bound | undefined;
-  /** @internal */
-  readonly gets: Gets<T> = new Gets();
+  /** @internal */ readonly bound: Bound | undefined;
+  /** @internal */ readonly gets: Gets<T> = new Gets();
   /** @internal Whether keys have priorities. */
   readonly hasLevels: boolean;
   /** @internal Whether the core keeps the times of each operation. */
   readonly timed: boolean;
-  /** @internal */
-  stopped = false;
+  /** @internal */ stopped = false;
   /** @internal The keys that wait for a delay, in queues that have delays. */
   delays: { drop(): void; disarm(): void } | undefined;
   /** @internal The queues that wrap this one and have a timer set. */
@@ -161,12 +161,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     this.#readsClock = this.timed || (levels !== undefined && levels.everyMs > 0);
     const core = sharedCore();
     this.core = core;
-    this.handle =
-      levels === undefined
-        ? core.exports.queueNew(this.timed, order === undefined ? ORDER_LISTED : ORDER_BY_HOST)
-        : core.exports.priorityNew(this.timed, levels.everyMs);
-    if (this.handle === 0) throw core.outOfMemory();
-    if (rules !== 0) core.exports.queueRules(this.handle, rules);
+    const coreOrder = order === undefined ? ORDER_LISTED : ORDER_BY_HOST;
+    this.handle = makeTable(core, this.timed, levels, coreOrder, rules);
     this.keys = keyTable(core, this.handle, this.keyFunction);
     const { handle, clock, hasLevels } = this;
     this.#held = holdQueue(this, core, handle);

@@ -7,13 +7,8 @@ import { handleError, reportRejection } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { WAIT_IS_BACKOFF } from '../wasm/core.ts';
 import { DelayingQueue } from './delaying-queue.ts';
-import {
-  checkLimiter,
-  type OwnLimiter,
-  ownedControllerRateLimiter,
-  type RateLimiter,
-  requireSameKeys,
-} from './limiters.ts';
+import { type OwnLimiter, ownedControllerRateLimiter } from './item-limiters.ts';
+import { checkLimiter, type RateLimiter, requireSameKeys } from './limiters.ts';
 import type { QueueOptions } from './options.ts';
 import type { QueuedKey } from './snapshot.ts';
 

@@ -244,13 +244,15 @@ export function checkSlots(slots: Int32Array, count: number): void {
 export function stale(slot: number): CapstanError {
   return new CapstanError(
     'STALE_SLOT',
-    `slot ${slot} stands for no item of this queue: expected one from pin() that is not unpinned, or one from getSlots() that is not done; pin the item again`,
+    `slot ${slot} stands for no item of this queue: expected one from pin() that is not ` +
+      'unpinned, or one from getSlots() that is not done; pin the item again',
   );
 }
 
 function tooManySlots(): CapstanError {
   return new CapstanError(
     'TOO_MANY_SLOTS',
-    `slots can be told apart in queues of up to ${SLOT_LIMIT} keys at once, this one has had more: use items, or several queues`,
+    `slots can be told apart in queues of up to ${SLOT_LIMIT} keys at once, this one has had ` +
+      'more: use items, or several queues',
   );
 }

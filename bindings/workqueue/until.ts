@@ -16,7 +16,11 @@ const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1
  *
  * @example
  * await until(async (signal) => {
- *   for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal })) await work(got.item);
+ *   for (;;) {
+ *     const { item, shutdown } = await queue.get({ signal });
+ *     if (shutdown) return;
+ *     await work(item);
+ *   }
  * }, 1000, { signal });
  */
 export async function until(

@@ -144,12 +144,6 @@ const ENDS: Readonly<Record<string, readonly string[] | 'all'>> = {
   terminate: [],
 };
 
-/**
- * Classes with such a method and without a symbol: a call that defines it would keep these limiters
- * in bundles that use none.
- */
-const WITHOUT_SYMBOL = ['ItemExponentialFailureRateLimiter', 'ItemFastSlowRateLimiter'];
-
 /** A queue has shutDown and dispose: the symbol is for dispose. */
 const endsOf = ({ prototype }: Class): string[] => {
   const all = Object.keys(ENDS).filter((name) => name in prototype);
@@ -187,7 +181,6 @@ describe('a method that ends an object', () => {
 
   it('has its symbol: dispose if it is synchronous, asyncDispose otherwise', () => {
     const wrong = ending
-      .filter(({ name }) => !WITHOUT_SYMBOL.includes(name))
       .filter((one) => {
         const [method = ''] = endsOf(one);
         const wanted = isAsync(one.name, method) ? Symbol.asyncDispose : Symbol.dispose;

@@ -4,7 +4,7 @@
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
 import { readTwice } from './duplicates.ts';
-import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
+import { isObject, type Json, type JsonObject, memberObject } from './json.ts';
 import { withReadMetadata } from './registry/embedded-resources.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
@@ -85,7 +85,7 @@ export function readFields(
  */
 function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
   const metadata = typeNamed('ObjectMeta').map;
-  for (const name of Object.keys(objectAt(object, 'metadata'))) {
+  for (const name of Object.keys(memberObject(object, 'metadata'))) {
     if (metadata?.field(name) === undefined) unknown.push(`metadata.${name}`);
   }
   if (kind.schema === undefined) return;

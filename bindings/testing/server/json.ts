@@ -39,7 +39,7 @@ export function writeJson(value: Json | object): string {
 export const isObject = isJsonObject as (value: unknown) => value is JsonObject;
 
 /** The member if it is an object, otherwise an empty object. */
-export const objectAt = (parent: JsonObject, member: string): JsonObject => {
+export const memberObject = (parent: JsonObject, member: string): JsonObject => {
   const value = parent[member];
   return isObject(value) ? value : {};
 };

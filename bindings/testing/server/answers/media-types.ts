@@ -6,7 +6,7 @@
 
 import { jsonOfProtobuf } from '../protobuf/objects.ts';
 import type { Kind } from '../registry/kinds.ts';
-import { type Incoming, readBody, readBytes, unrecognized } from '../request/body.ts';
+import { type Incoming, readBody, readRequestBytes, unrecognized } from '../request/body.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from '../status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
 import { jsonOfYaml, type Sent } from './yaml.ts';
@@ -127,7 +127,7 @@ const BODIES = ['application/json', YAML, PROTOBUF];
 
 /** The body as JSON, by its media type; the default is JSON. */
 export async function readObject(kind: Kind, request: Incoming): Promise<Sent> {
-  const body = await readBytes(request);
+  const body = await readRequestBytes(request);
   const type = mediaType(request);
   if (type === PROTOBUF && kind.builtIn) return { text: fromProtobuf(kind, body), problems: [] };
   const text = body.toString('utf8');
@@ -140,7 +140,7 @@ export async function readObject(kind: Kind, request: Incoming): Promise<Sent> {
 /** The options of a deletion, which may be protobuf for custom kinds too. */
 export async function readOptions(kind: Kind, request: Incoming): Promise<string> {
   if (mediaType(request) !== PROTOBUF) return readBody(request);
-  const body = await readBytes(request);
+  const body = await readRequestBytes(request);
   return body.length === 0 ? '' : fromProtobuf(kind, body);
 }
 

@@ -2,7 +2,7 @@
  * The forms of an object in answers: whole or metadata only (PartialObjectMetadata), single and in
  * lists. Members come in the order of the real server, which a reader that scans bytes depends on.
  */
-import { isObject, type JsonObject, objectAt, without, writeJson } from '../json.ts';
+import { isObject, type JsonObject, memberObject, without, writeJson } from '../json.ts';
 import { isConverted, servedForm } from '../registry/conversion.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import { zeroObject } from '../registry/types.ts';
@@ -34,7 +34,7 @@ export interface View {
 export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject): JsonObject {
   if (!builtIn || plural !== 'daemonsets') return metadata;
   const never = { 'deprecated.daemonset.template.generation': '0' };
-  return { ...metadata, annotations: { ...never, ...objectAt(metadata, 'annotations') } };
+  return { ...metadata, annotations: { ...never, ...memberObject(metadata, 'annotations') } };
 }
 
 /**
@@ -60,7 +60,7 @@ export const wholeObjects: View = {
     const apiVersion = apiVersionOf(kind);
     const empty = zeroObject(kind);
     const counted = kind.group === 'apps' && WITH_REPLICAS.includes(kind.kind);
-    const spec = counted ? { spec: { replicas: 0, ...objectAt(empty, 'spec') } } : {};
+    const spec = counted ? { spec: { replicas: 0, ...memberObject(empty, 'spec') } } : {};
     return JSON.stringify({
       kind: kind.kind,
       apiVersion,
@@ -80,7 +80,7 @@ const CONVERSION_ANNOTATIONS =
 export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
   const whole = isObject(metadata) ? metadata : {};
   if (kind !== 'DaemonSet' && kind !== 'HorizontalPodAutoscaler') return whole;
-  const given = Object.entries(objectAt(whole, 'annotations'));
+  const given = Object.entries(memberObject(whole, 'annotations'));
   const annotations = Object.fromEntries(
     given.filter(([name]) => !CONVERSION_ANNOTATIONS.test(name)),
   );

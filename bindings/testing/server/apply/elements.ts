@@ -9,7 +9,7 @@ import { item, keyElement } from './field-set.ts';
 export type ElementShape = 'scalar' | 'list' | 'map';
 
 /** The shape of the type that fits the value; for null and values that fit none, the first one. */
-export function shapeOf(type: Atom, value: Json | undefined): ElementShape | undefined {
+export function elementShapeOf(type: Atom, value: Json | undefined): ElementShape | undefined {
   const has = value === undefined || value === null ? undefined : shapeOfValue(value);
   if (has !== undefined && type[has] !== undefined) return has;
   if (type.map !== undefined) return 'map';

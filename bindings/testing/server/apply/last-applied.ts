@@ -7,7 +7,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   readJson,
   without,
   writeJson,
@@ -22,7 +22,7 @@ const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 export const LAST_APPLIED_MANAGER = 'kubectl';
 
 const lastApplied = (object: JsonObject): Json | undefined =>
-  objectAt(objectAt(object, 'metadata'), 'annotations')[ANNOTATION];
+  memberObject(memberObject(object, 'metadata'), 'annotations')[ANNOTATION];
 
 /** The fields that `kubectl apply` set and that still have its values. */
 export function fieldsOfLastApplied(type: Atom, live: JsonObject, apiVersion: string): FieldSet {
@@ -43,16 +43,16 @@ export function fieldsOfLastApplied(type: Atom, live: JsonObject, apiVersion: st
 export function withLastApplied(object: JsonObject, config: JsonObject): JsonObject {
   const had = lastApplied(object);
   if (typeof had !== 'string' || had === '') return object;
-  const metadata = objectAt(config, 'metadata');
+  const metadata = memberObject(config, 'metadata');
   const { annotations } = metadata;
   const bare = isObject(annotations)
     ? { ...metadata, annotations: without(annotations, ANNOTATION) }
     : metadata;
   const text = `${writeJson(sorted({ ...config, metadata: bare }))}\n`;
-  const own = objectAt(object, 'metadata');
+  const own = memberObject(object, 'metadata');
   return {
     ...object,
-    metadata: { ...own, annotations: { ...objectAt(own, 'annotations'), [ANNOTATION]: text } },
+    metadata: { ...own, annotations: { ...memberObject(own, 'annotations'), [ANNOTATION]: text } },
   };
 }
 

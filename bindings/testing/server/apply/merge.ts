@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
-import { elementOf, isList, shapeOf } from './elements.ts';
+import { elementOf, elementShapeOf, isList } from './elements.ts';
 
 /** undefined: the result is empty. */
 export function merge(
@@ -14,7 +14,7 @@ export function merge(
   live: Json | undefined,
   config: Json | undefined,
 ): Json | undefined {
-  const shape = shapeOf(type, config === undefined ? live : config);
+  const shape = elementShapeOf(type, config === undefined ? live : config);
   if (shape === 'map') {
     const map = type.map as MapType;
     const [left, right] = [isObject(live) ? live : {}, isObject(config) ? config : {}];

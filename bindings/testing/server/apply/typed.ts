@@ -6,7 +6,7 @@
 import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
 import { memberType } from '../schema/atoms.ts';
-import { elementOf, isList, shapeOf } from './elements.ts';
+import { elementOf, elementShapeOf, isList } from './elements.ts';
 import { Builder, type FieldSet, member, type PathElements, pathText } from './field-set.ts';
 
 /** The fields of a value that its applier owns. */
@@ -17,7 +17,7 @@ export function fieldsOf(type: Atom, value: Json): FieldSet {
 }
 
 function collect(type: Atom, value: Json, path: PathElements, into: Builder): void {
-  const shape = shapeOf(type, value);
+  const shape = elementShapeOf(type, value);
   if (shape === 'scalar') into.insert(path);
   if (shape === 'map') {
     const map = type.map as MapType;
@@ -69,7 +69,7 @@ export function typeError(
   allowDuplicates = false,
 ): string | undefined {
   const fail = (why: string): string => `${pathText(path)}: ${why}`;
-  const shape = shapeOf(type, value);
+  const shape = elementShapeOf(type, value);
   if (value === null || shape === undefined) return undefined;
   if (shape === 'scalar') {
     const wanted = type.scalar === 'numeric' ? 'number' : type.scalar;
@@ -150,7 +150,7 @@ function compareAt(
   path: PathElements,
   into: Differences,
 ): void {
-  const [before, after] = [shapeOf(type, old), shapeOf(type, now)];
+  const [before, after] = [elementShapeOf(type, old), elementShapeOf(type, now)];
   let leaf: boolean;
   if (now === undefined) leaf = compareAs(before, type, old, now, path, into);
   else if (old === undefined || before === after)
@@ -166,7 +166,7 @@ function compareAt(
 
 /** true: the value was compared atomically. */
 function compareAs(
-  shape: ReturnType<typeof shapeOf>,
+  shape: ReturnType<typeof elementShapeOf>,
   type: Atom,
   old: Json | undefined,
   now: Json | undefined,
@@ -250,7 +250,7 @@ function tryElement(list: ListType, value: Json): string | undefined {
 
 /** The value without these fields; undefined if nothing remains. */
 export function remove(type: Atom, value: Json, fields: FieldSet): Json | undefined {
-  const shape = shapeOf(type, value);
+  const shape = elementShapeOf(type, value);
   if (shape === 'map') {
     const map = type.map as MapType;
     if (map.atomic || !isObject(value)) return undefined;

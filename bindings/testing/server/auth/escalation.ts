@@ -2,7 +2,7 @@
  * Refuses writes of roles and bindings that would grant permissions which the user does not have.
  * kubernetes: pkg/registry/rbac (policybased storage).
  */
-import { type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { type Json, type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
 import { ApiError, forbiddenObject, notFound } from '../status.ts';
@@ -37,7 +37,7 @@ export function requireGrantable(
   if (isBinding ? same('roleRef', 'subjects') : same('rules', 'aggregationRule')) return;
   let granted: readonly PolicyRule[];
   if (isBinding) {
-    const ref = objectAt(object, 'roleRef');
+    const ref = memberObject(object, 'roleRef');
     const [refKind, refName] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
     if (refKind !== 'ClusterRole' && refKind !== 'Role')
       throw new ApiError(500, `unsupported role reference kind: ${JSON.stringify(refKind)}`);

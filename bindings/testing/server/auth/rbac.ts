@@ -6,7 +6,7 @@
  * immediately: in a cluster a controller copies them into it.
  */
 import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
 import type { ResourceName } from '../registry/kinds.ts';
 import type { Registry } from '../registry/registry.ts';
 import { metadataOf, storeKey } from '../registry/store.ts';
@@ -103,13 +103,13 @@ export class Rbac implements Authorizer {
   #rules(role: JsonObject, seen: readonly JsonObject[] = []): readonly PolicyRule[] {
     if (seen.includes(role)) return [];
     const own = rulesIn(role);
-    const selectors = objectAt(role, 'aggregationRule').clusterRoleSelectors;
+    const selectors = memberObject(role, 'aggregationRule').clusterRoleSelectors;
     if (!Array.isArray(selectors) || selectors.length === 0) return own;
     const select = selectors
       .filter(isObject)
       .map((selector) => labelMatcher(selector as LabelSelector));
     const others = this.#all('clusterroles').filter((other) => {
-      const labels = objectAt(metadataOf(other), 'labels');
+      const labels = memberObject(metadataOf(other), 'labels');
       return other !== role && select.some((matches) => matches(labels));
     });
     return [...own, ...others.flatMap((other) => this.#rules(other, [...seen, role]))];
@@ -132,7 +132,7 @@ export class Rbac implements Authorizer {
     const subjects = Array.isArray(binding.subjects) ? binding.subjects.filter(isObject) : [];
     const subject = subjects.find((each) => isSubject(each, user, namespace));
     if (subject === undefined) return;
-    const ref = objectAt(binding, 'roleRef');
+    const ref = memberObject(binding, 'roleRef');
     const name = stringAt(metadataOf(binding), 'name');
     const bindingName = namespace === '' ? name : `${name}/${namespace}`;
     const grantedBy =

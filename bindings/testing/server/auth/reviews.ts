@@ -2,7 +2,7 @@
  * Reviews: TokenReviews, SelfSubjectReviews, and reviews of access and rules. They are answered and
  * not stored. kubernetes: pkg/registry/authentication, pkg/registry/authorization.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
 import type { Written } from '../registry/warnings.ts';
@@ -56,7 +56,7 @@ const REVIEWS: Readonly<Record<string, Review>> = {
 };
 
 function tokenReview(object: JsonObject, { users, tokens }: Reviewer): JsonObject {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   const token = stringAt(spec, 'token');
   if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const requested = texts(spec.audiences);
@@ -92,7 +92,7 @@ function userInfo({ name, uid, groups = [], extra = {} }: ServerUser): JsonObjec
 
 /** The user of a SubjectAccessReview. */
 function subjectOf(object: JsonObject): ServerUser {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   return { name: stringAt(spec, 'user'), groups: texts(spec.groups) };
 }
 
@@ -115,7 +115,7 @@ function accessReview(
 }
 
 function attributesIn(object: JsonObject): Attributes {
-  const { resourceAttributes, nonResourceAttributes } = objectAt(object, 'spec');
+  const { resourceAttributes, nonResourceAttributes } = memberObject(object, 'spec');
   if (!isObject(resourceAttributes)) {
     const requested = isObject(nonResourceAttributes) ? nonResourceAttributes : {};
     return { verb: stringAt(requested, 'verb'), path: stringAt(requested, 'path') };
@@ -132,7 +132,10 @@ function attributesIn(object: JsonObject): Attributes {
 }
 
 function attributeErrors(object: JsonObject): FieldError[] {
-  const { resourceAttributes: resource, nonResourceAttributes: path } = objectAt(object, 'spec');
+  const { resourceAttributes: resource, nonResourceAttributes: path } = memberObject(
+    object,
+    'spec',
+  );
   if (isObject(resource) && isObject(path)) {
     const why = 'cannot be specified in combination with resourceAttributes';
     return [fieldInvalid('spec.nonResourceAttributes', path, why)];
@@ -183,7 +186,7 @@ function selectorErrors(selector: Json | undefined, at: string): FieldError[] {
 }
 
 function subjectErrors(object: JsonObject): FieldError[] {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   if (stringAt(spec, 'user') !== '' || texts(spec.groups).length > 0) return [];
   return [fieldInvalid('spec.user', '', 'at least one of user or group must be specified')];
 }
@@ -197,7 +200,7 @@ function metadataErrors(object: JsonObject, ...allowed: string[]): FieldError[] 
 
 /** Checks a LocalSubjectAccessReview, which is for one namespace. */
 function localErrors(object: JsonObject): FieldError[] {
-  const { resourceAttributes, nonResourceAttributes: path } = objectAt(object, 'spec');
+  const { resourceAttributes, nonResourceAttributes: path } = memberObject(object, 'spec');
   const errors = [...attributeErrors(object), ...subjectErrors(object)];
   errors.push(...metadataErrors(object, 'namespace'));
   const own = stringAt(metadataOf(object), 'namespace');
@@ -216,7 +219,7 @@ function localErrors(object: JsonObject): FieldError[] {
 }
 
 function rulesReview(object: JsonObject, { authorizer, user }: Reviewer): JsonObject {
-  const namespace = stringAt(objectAt(object, 'spec'), 'namespace');
+  const namespace = stringAt(memberObject(object, 'spec'), 'namespace');
   if (namespace === '') throw badRequest('no namespace on request');
   const rules = authorizer.rulesOf(user, namespace);
   const of = (members: readonly (keyof PolicyRule)[]): JsonObject[] =>

@@ -5,7 +5,7 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
 import { formatTime } from '../../../base/times.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { type ResourceName, TOKEN_REQUEST } from '../registry/kinds.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -76,7 +76,7 @@ export class Tokens {
         `service account (${uid})`;
       throw conflict(ofKind(TOKEN_REQUEST, name), why);
     }
-    const spec = objectAt(sent, 'spec');
+    const spec = memberObject(sent, 'spec');
     const seconds = Number(spec.expirationSeconds);
     const field = 'spec.expirationSeconds';
     if (seconds < SHORTEST)
@@ -170,7 +170,7 @@ export class Tokens {
     const name = stringAt(ref, 'name');
     const found = this.#find(plural, plural === 'nodes' ? '' : namespace, name);
     if (found === undefined) throw notFound({ group: '', what: plural, name });
-    const spec = objectAt(found.object, 'spec');
+    const spec = memberObject(found.object, 'spec');
     if (plural === 'pods' && stringAt(spec, 'serviceAccountName') !== account) {
       const why = 'to pod running with different serviceaccount name.';
       throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account)} ${why}`);
@@ -235,7 +235,7 @@ export class Tokens {
 
 /** The fields of the TokenRequest, with the default lifetime. */
 function withDefaults(body: JsonObject): JsonObject {
-  const spec = objectAt(body, 'spec');
+  const spec = memberObject(body, 'spec');
   return { ...body, spec: { ...spec, expirationSeconds: spec.expirationSeconds ?? DEFAULT } };
 }
 

@@ -4,7 +4,7 @@
  * `spec.validation.openAPIV3Schema`. apiextensions-apiserver:
  * pkg/apis/apiextensions/validation/validation.go, v1/conversion.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
 import { validateApproval, validateStoredVersions } from '../registry/definitions.ts';
 import { label1035, subdomain } from '../registry/names.ts';
 import { selectableErrors } from '../schema/field-path.ts';
@@ -39,12 +39,15 @@ function commonOf(versions: readonly JsonObject[]): Partial<Record<Common, Json>
 
 /** @param old before the update; undefined: it is a create */
 export function validateDefinition(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
-  const spec = objectAt(crd, 'spec');
-  const was = old === undefined ? undefined : objectAt(old, 'spec');
+  const spec = memberObject(crd, 'spec');
+  const was = old === undefined ? undefined : memberObject(old, 'spec');
   return [
     ...specErrors(spec, leniencyOf(spec, was)),
     ...(old === undefined || was === undefined ? [] : immutableErrors(spec, was, old)),
-    ...namesErrors(objectAt(objectAt(crd, 'status'), 'acceptedNames'), 'status.acceptedNames'),
+    ...namesErrors(
+      memberObject(memberObject(crd, 'status'), 'acceptedNames'),
+      'status.acceptedNames',
+    ),
     ...validateStoredVersions(crd),
     ...validateApproval(crd, old),
     ...(spec.preserveUnknownFields === true && was?.preserveUnknownFields !== true
@@ -61,7 +64,7 @@ export function validateDefinition(crd: JsonObject, old: JsonObject | undefined)
 }
 
 function immutableErrors(spec: JsonObject, was: JsonObject, old: JsonObject): FieldError[] {
-  const [names, had] = [objectAt(spec, 'names'), objectAt(was, 'names')];
+  const [names, had] = [memberObject(spec, 'names'), memberObject(was, 'names')];
   const pairs: [field: string, now: Json | undefined, before: Json | undefined][] = [
     ['spec.group', spec.group, was.group],
     ['spec.names.plural', names.plural, had.plural],
@@ -101,7 +104,7 @@ function specErrors(spec: JsonObject, lenient: SchemaLeniency): FieldError[] {
     errors.push(fieldInvalid('spec.preserveUnknownFields', true, why));
   }
   errors.push(...versionErrors(versions, common, lenient));
-  const names = objectAt(spec, 'names');
+  const names = memberObject(spec, 'names');
   for (const name of ['plural', 'singular', 'kind', 'listKind'])
     errors.push(...required(names[name], `spec.names.${name}`));
   errors.push(...namesErrors(names, 'spec.names'));
@@ -112,7 +115,7 @@ function specErrors(spec: JsonObject, lenient: SchemaLeniency): FieldError[] {
 }
 
 const statusOf = (version: JsonObject): boolean =>
-  isObject(objectAt(version, 'subresources').status);
+  isObject(memberObject(version, 'subresources').status);
 
 function missingSchemas(
   versions: readonly JsonObject[],
@@ -121,7 +124,7 @@ function missingSchemas(
   lenient: SchemaLeniency,
 ): FieldError[] {
   const schemaOf = (version: JsonObject): Json | undefined =>
-    objectAt(version, 'schema').openAPIV3Schema;
+    memberObject(version, 'schema').openAPIV3Schema;
   if (isObject(common.schema) && common.schema.openAPIV3Schema !== undefined) return [];
   return versions.flatMap((version, at) => {
     if (schemaOf(version) !== undefined) return [];
@@ -189,7 +192,7 @@ function partErrors(
       ? schemaErrors(schema as Schema, `${path}.${schemaName}.openAPIV3Schema`, hasStatus, lenient)
       : []),
     ...(isObject(part.subresources)
-      ? scaleErrors(objectAt(part, 'subresources'), `${path}.subresources`)
+      ? scaleErrors(memberObject(part, 'subresources'), `${path}.subresources`)
       : []),
     ...columns.flatMap((column, at) =>
       columnErrors(column, `${path}.additionalPrinterColumns[${at}]`),

@@ -2,7 +2,7 @@
  * Validates the conversion of a CustomResourceDefinition: None or a webhook.
  * apiextensions-apiserver: pkg/apis/apiextensions/validation; apiserver: pkg/util/webhook.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import { label1035 } from '../registry/names.ts';
 import {
   type FieldError,
@@ -30,7 +30,7 @@ export function conversionErrors(spec: JsonObject, lenient: SchemaLeniency): Fie
   if (strategy === '') errors.push(fieldRequired(`${PATH}.strategy`, ''));
   else if (strategy !== 'None' && strategy !== 'Webhook')
     errors.push(fieldNotSupported(`${PATH}.strategy`, strategy, ['None', 'Webhook']));
-  const webhook = objectAt(conversion, 'webhook');
+  const webhook = memberObject(conversion, 'webhook');
   const { clientConfig } = webhook;
   const reviews = Array.isArray(webhook.conversionReviewVersions)
     ? (webhook.conversionReviewVersions as readonly Json[])

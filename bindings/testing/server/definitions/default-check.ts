@@ -2,7 +2,7 @@
  * Validates the defaults in a schema: they must be valid by the schema and have no unknown fields.
  * apiextensions-apiserver: pkg/apiserver/schema/defaulting/validation.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson } from '../json.ts';
 import { embeddedErrors, resourceErrors } from '../registry/embedded-resources.ts';
 import { prune } from '../schema/defaults.ts';
 import { isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
@@ -38,7 +38,7 @@ function walk(schema: Schema, path: string, { unpruned, embed }: Walk): FieldErr
     const further = inside && ((item: Json) => inside([item]));
     errors.push(...walk(items, `${path}.items`, { unpruned, embed: further }));
   }
-  for (const [name, property] of Object.entries(objectAt(schema, 'properties'))) {
+  for (const [name, property] of Object.entries(memberObject(schema, 'properties'))) {
     if (!isObject(property)) continue;
     const further = (member: Json): JsonObject =>
       inside === undefined

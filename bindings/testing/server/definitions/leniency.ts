@@ -3,7 +3,7 @@
  * them: rules that are newer than existing definitions. apiextensions-apiserver:
  * pkg/apis/apiextensions/validation (validationOptions).
  */
-import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject } from '../json.ts';
 import { prune } from '../schema/defaults.ts';
 import { isEmbedded, type Schema, validationRules } from '../schema/structural.ts';
 import { structuralErrors, unsupported } from './structural-check.ts';
@@ -25,7 +25,7 @@ export interface SchemaLeniency {
 }
 
 export const isEstablished = (crd: JsonObject): boolean => {
-  const { conditions } = objectAt(crd, 'status');
+  const { conditions } = memberObject(crd, 'status');
   return (
     Array.isArray(conditions) &&
     conditions.some(
@@ -37,7 +37,7 @@ export const isEstablished = (crd: JsonObject): boolean => {
 /** The schemas of all versions. */
 export const schemasOf = (spec: JsonObject): Schema[] =>
   (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject).flatMap((version) => {
-    const { openAPIV3Schema } = objectAt(version, 'schema');
+    const { openAPIV3Schema } = memberObject(version, 'schema');
     return isObject(openAPIV3Schema) ? [openAPIV3Schema] : [];
   });
 
@@ -50,7 +50,7 @@ export function subschemas(schema: Schema): Schema[] {
     Array.isArray(schema[name]) ? (schema[name] as readonly Json[]) : [],
   );
   const maps = ['properties', 'patternProperties', 'definitions', 'dependencies'].flatMap((name) =>
-    Object.values(objectAt(schema, name)),
+    Object.values(memberObject(schema, name)),
   );
   return [...single, ...lists, ...maps].filter(isObject);
 }

@@ -3,7 +3,7 @@
  * they compile, and whether `oldSelf` has a value that can be correlated. apiextensions-apiserver:
  * pkg/apis/apiextensions/validation.
  */
-import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject, stringAt } from '../json.ts';
 import { compileRules } from '../rules/compile.ts';
 import { fieldPath } from '../schema/field-path.ts';
 import { additional, type Schema, schemaAt, validationRules } from '../schema/structural.ts';
@@ -64,7 +64,7 @@ export function ruleDefinitionErrors(
 ): FieldError[] {
   const errors = compileErrors(schema, path, isRoot, uncorrelatable);
   const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
-  for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
+  for (const [name, property] of Object.entries(memberObject(schema, 'properties')))
     if (isObject(property))
       errors.push(
         ...ruleDefinitionErrors(

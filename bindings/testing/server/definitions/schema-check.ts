@@ -3,7 +3,7 @@
  * structural schemas and defaults. apiextensions-apiserver: pkg/apis/apiextensions/validation
  * (ValidateCustomResourceDefinitionOpenAPISchema).
  */
-import { isObject, type Json, objectAt } from '../json.ts';
+import { isObject, type Json, memberObject } from '../json.ts';
 import { isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
 import {
   type FieldError,
@@ -146,7 +146,7 @@ function belowErrors(schema: Schema, place: Place): FieldError[] {
       errors.push(...openApiErrors(value, { ...place, isRoot: false, ...more, path: path + at }));
   };
   const { additionalProperties } = schema;
-  const properties = objectAt(schema, 'properties');
+  const properties = memberObject(schema, 'properties');
   if (additionalProperties !== undefined) {
     if (Object.keys(properties).length > 0 && additionalProperties !== true) {
       const why = 'additionalProperties and properties are mutual exclusive';
@@ -170,7 +170,7 @@ function belowErrors(schema: Schema, place: Place): FieldError[] {
   }
   visit('.items', schema.items);
   for (const member of ['definitions', 'dependencies'])
-    for (const [name, each] of Object.entries(objectAt(schema, member)))
+    for (const [name, each] of Object.entries(memberObject(schema, member)))
       visit(`.${member}[${name}]`, each);
   return errors;
 }
@@ -230,7 +230,7 @@ function mapListErrors(schema: Schema, keys: readonly Json[], path: string): Fie
     const why = `must be object if parent array's ${LIST} is map`;
     errors.push(fieldInvalid(`${path}.items.type`, items.type ?? '', why));
   } else {
-    const properties = objectAt(items, 'properties');
+    const properties = memberObject(items, 'properties');
     for (const [at, key] of keys.entries()) {
       const property = schemaAt(properties, String(key));
       if (property === undefined) {
@@ -260,7 +260,7 @@ function keyErrors(schema: Schema, keys: readonly Json[], path: string): FieldEr
   if (listType === 'set') return errors;
   const required = Array.isArray(items.required) ? (items.required as readonly Json[]) : [];
   for (const key of keys) {
-    const property = schemaAt(objectAt(items, 'properties'), String(key));
+    const property = schemaAt(memberObject(items, 'properties'), String(key));
     if (property === undefined) continue;
     const at = `${path}.items.properties[${key}]`;
     const why = `this property is in ${KEYS}, so it`;

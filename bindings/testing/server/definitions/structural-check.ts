@@ -2,7 +2,7 @@
  * Validates that a schema is structural: every field has one type, outside of allOf, anyOf, oneOf
  * and not. apiextensions-apiserver: pkg/apiserver/schema/validation.go, complete.go, convert.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson } from '../json.ts';
 import {
   isEmbedded,
   isIntOrString,
@@ -47,7 +47,7 @@ export function unsupported(schema: Schema): string | undefined {
   const members = [
     ...['items', 'not', 'additionalProperties'].map((name) => schema[name]),
     ...['allOf', 'anyOf', 'oneOf'].flatMap((name) => listOf(schema, name)),
-    ...Object.values(objectAt(schema, 'properties')),
+    ...Object.values(memberObject(schema, 'properties')),
   ];
   for (const member of members) {
     const why = isObject(member) ? unsupported(member) : undefined;
@@ -70,7 +70,7 @@ function invariants(schema: Schema, level: Level, path: string): FieldError[] {
   if (type === 'array' && items === undefined)
     errors.push(fieldRequired(`${path}.items`, 'must be specified'));
   if (items !== undefined) errors.push(...invariants(items, 'items', `${path}.items`));
-  const properties = objectAt(schema, 'properties');
+  const properties = memberObject(schema, 'properties');
   for (const [name, property] of Object.entries(properties))
     if (isObject(property))
       errors.push(...invariants(property, 'fields', `${path}.properties[${name}]`));
@@ -152,7 +152,7 @@ function metadataRules(
   need('metadata', 'object');
   const { metadata } = properties;
   if (level !== 'root' || !isObject(metadata)) return errors;
-  const names = Object.keys(objectAt(metadata, 'properties'));
+  const names = Object.keys(memberObject(metadata, 'properties'));
   const onlyNames = names.every((name) => name === 'name' || name === 'generateName');
   const more = Object.entries(metadata).some(
     ([name, value]) => !['type', 'default', 'properties'].includes(name) && isSet(value),
@@ -230,7 +230,7 @@ function nestedErrors(schema: Schema, path: string, skipAnyOf: boolean): FieldEr
   const errors = valueErrors(schema, path, skipAnyOf, false);
   const items = schemaAt(schema, 'items');
   if (items !== undefined) errors.push(...nestedErrors(items, `${path}.items`, false));
-  const properties = objectAt(schema, 'properties');
+  const properties = memberObject(schema, 'properties');
   for (const [name, property] of Object.entries(properties))
     if (isObject(property))
       errors.push(...nestedErrors(property, `${path}.properties[${name}]`, false));
@@ -278,8 +278,8 @@ function nestedCompleteness(
     const of = schemaAt(schema, 'items');
     errors.push(...nestedCompleteness(items, of, `${path}.items`, `${from}.items`));
   }
-  const known = objectAt(schema, 'properties');
-  for (const [name, property] of Object.entries(objectAt(value, 'properties'))) {
+  const known = memberObject(schema, 'properties');
+  for (const [name, property] of Object.entries(memberObject(value, 'properties'))) {
     const step = `.properties[${name}]`;
     if (!isObject(property)) continue;
     errors.push(...nestedCompleteness(property, schemaAt(known, name), path + step, from + step));

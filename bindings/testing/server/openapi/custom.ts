@@ -2,7 +2,7 @@
  * The OpenAPI of custom kinds: the pattern with other names, and the schema of the definition.
  * apiextensions-apiserver: pkg/controller/openapi/builder and v2.
  */
-import { isObject, type Json, type JsonObject, objectAt, without } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import {
   additional,
@@ -52,8 +52,8 @@ export function partOf(kind: Kind, pattern: Parts, v2: boolean): Parts {
     paths,
     schemas: {
       ...schemas,
-      [name]: { ...rootSchema(kind, objectAt(schemas, name), v2), ...fields },
-      [listName]: { ...objectAt(schemas, listName), ...fields },
+      [name]: { ...rootSchema(kind, memberObject(schemas, name), v2), ...fields },
+      [listName]: { ...memberObject(schemas, listName), ...fields },
     },
   };
 }
@@ -76,13 +76,13 @@ function rootSchema(kind: Kind, pattern: JsonObject, v2: boolean): JsonObject {
   const gvk: JsonObject = { [GVK]: pattern[GVK] ?? null };
   const schema = kind.definition === undefined ? UNDEFINED : kind.schema;
   if (schema === undefined || (v2 && keepsUnknown(schema))) return { type: 'object', ...gvk };
-  const own = objectAt(pattern, 'properties');
+  const own = memberObject(pattern, 'properties');
   const { apiVersion = {}, kind: ofKind = {}, metadata = {} } = own;
   const described = schemaFor(schema, v2, metadata);
   return {
     ...described,
     properties: {
-      ...objectAt(described, 'properties'),
+      ...memberObject(described, 'properties'),
       ...{ apiVersion, kind: ofKind, metadata },
     },
     ...gvk,
@@ -145,7 +145,7 @@ function schemaFor(schema: Schema, v2: boolean, metadata: Json): JsonObject {
   return {
     ...result,
     required: [...required, ...missing],
-    properties: { ...objectAt(result, 'properties'), ...EMBEDDED, metadata },
+    properties: { ...memberObject(result, 'properties'), ...EMBEDDED, metadata },
   };
 }
 

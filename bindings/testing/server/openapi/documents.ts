@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { brotliDecompressSync } from 'node:zlib';
-import { type JsonObject, objectAt, writeJson } from '../json.ts';
+import { type JsonObject, memberObject, writeJson } from '../json.ts';
 import type { Kind, Kinds } from '../registry/kinds.ts';
 import { documentName, type Parts, partOf } from './custom.ts';
 
@@ -109,7 +109,7 @@ function stateOf(known: Archive, kinds: readonly Kind[]): State {
     const make = (): Document => {
       const pattern = parsed('custom/v3');
       const { paths, schemas } = combined(group, partsOf(pattern, 'components'), false);
-      const components = { ...objectAt(pattern, 'components'), schemas };
+      const components = { ...memberObject(pattern, 'components'), schemas };
       return documentOf(writeJson({ ...pattern, paths, components }));
     };
     v3.set(name, once(make));
@@ -122,8 +122,8 @@ function stateOf(known: Archive, kinds: readonly Kind[]): State {
     return documentOf(
       writeJson({
         ...document,
-        paths: { ...objectAt(document, 'paths'), ...parts.paths },
-        definitions: { ...objectAt(document, 'definitions'), ...parts.schemas },
+        paths: { ...memberObject(document, 'paths'), ...parts.paths },
+        definitions: { ...memberObject(document, 'definitions'), ...parts.schemas },
       }),
     );
   };
@@ -132,11 +132,11 @@ function stateOf(known: Archive, kinds: readonly Kind[]): State {
 }
 
 const partsOf = (document: JsonObject, under?: 'components'): Parts => ({
-  paths: objectAt(document, 'paths'),
+  paths: memberObject(document, 'paths'),
   schemas:
     under === undefined
-      ? objectAt(document, 'definitions')
-      : objectAt(objectAt(document, under), 'schemas'),
+      ? memberObject(document, 'definitions')
+      : memberObject(memberObject(document, under), 'schemas'),
 });
 
 function combined(kinds: readonly Kind[], pattern: Parts, v2: boolean): Parts {

@@ -6,7 +6,7 @@
 
 import type { Output } from '../answers/output.ts';
 import type { StreamFault } from '../faults.ts';
-import { isObject, type JsonObject, objectAt, readJson, without, writeJson } from '../json.ts';
+import { isObject, type JsonObject, memberObject, readJson, without, writeJson } from '../json.ts';
 import { genericStatus } from '../status.ts';
 
 export type FrameType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
@@ -154,7 +154,7 @@ function objectOf(frame: Buffer): JsonObject {
 
 /** The JSON of the object without resourceVersion, as a faulty aggregated API server sends it. */
 export function withoutVersion(object: JsonObject): string {
-  const metadata = without(objectAt(object, 'metadata'), 'resourceVersion');
+  const metadata = without(memberObject(object, 'metadata'), 'resourceVersion');
   const items = Array.isArray(object.items) ? object.items : undefined;
   return writeJson({
     ...object,

@@ -5,7 +5,7 @@
  */
 import { CapstanError } from '../../../base/errors.ts';
 import { parseLabelSelector } from '../../../base/selectors.ts';
-import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
 import { badRequest } from '../status.ts';
@@ -38,7 +38,7 @@ export function labelPredicate(selector: string): ObjectPredicate | undefined {
   } catch (error) {
     throw error instanceof CapstanError ? badRequest(error.message) : error;
   }
-  return matches && ((object) => matches(objectAt(metadataOf(object), 'labels')));
+  return matches && ((object) => matches(memberObject(metadataOf(object), 'labels')));
 }
 
 /**

@@ -9,7 +9,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   sameJson,
   stringAt,
   without,
@@ -68,8 +68,8 @@ const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
  * would make its sender the owner of the field.
  */
 function daemonSet(object: JsonObject): JsonObject {
-  const metadata = objectAt(object, 'metadata');
-  const annotations = objectAt(metadata, 'annotations');
+  const metadata = memberObject(object, 'metadata');
+  const annotations = memberObject(metadata, 'annotations');
   if (Number(annotations[TEMPLATE_GENERATION]) >= 1) return object;
   const first = { ...annotations, [TEMPLATE_GENERATION]: '1' };
   return { ...object, metadata: { ...metadata, annotations: first } };
@@ -77,29 +77,29 @@ function daemonSet(object: JsonObject): JsonObject {
 
 /** Counts the changes of the template. Clients cannot set the counter. */
 export function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
-  const templateOf = (of: JsonObject): Json | undefined => objectAt(of, 'spec').template;
+  const templateOf = (of: JsonObject): Json | undefined => memberObject(of, 'spec').template;
   const annotationsOf = (of: JsonObject): JsonObject =>
-    objectAt(objectAt(of, 'metadata'), 'annotations');
+    memberObject(memberObject(of, 'metadata'), 'annotations');
   const generation = Number(annotationsOf(old)[TEMPLATE_GENERATION] ?? 0);
   const isSame = sameJson(templateOf(object), templateOf(old));
   const annotations = {
     ...annotationsOf(object),
     [TEMPLATE_GENERATION]: String(isSame ? generation : generation + 1),
   };
-  return { ...object, metadata: { ...objectAt(object, 'metadata'), annotations } };
+  return { ...object, metadata: { ...memberObject(object, 'metadata'), annotations } };
 }
 
 type Change = (object: JsonObject, by: Admission) => JsonObject;
 
 const withSpec = (object: JsonObject, members: Record<string, Json | undefined>): JsonObject => ({
   ...object,
-  spec: { ...objectAt(object, 'spec'), ...members } as JsonObject,
+  spec: { ...memberObject(object, 'spec'), ...members } as JsonObject,
 });
 
 const protectedBy =
   (finalizer: string): Change =>
   (object) => {
-    const metadata = objectAt(object, 'metadata');
+    const metadata = memberObject(object, 'metadata');
     const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
     if (finalizers.includes(finalizer)) return object;
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
@@ -107,7 +107,7 @@ const protectedBy =
 
 const CHANGES: Record<string, Change> = {
   '/namespaces': (object) => {
-    const { finalizers } = objectAt(object, 'spec');
+    const { finalizers } = memberObject(object, 'spec');
     const asked = Array.isArray(finalizers) ? finalizers : [];
     const has = asked.includes('kubernetes');
     return withSpec(object, { finalizers: has ? asked : [...asked, 'kubernetes'] });
@@ -115,14 +115,14 @@ const CHANGES: Record<string, Change> = {
   '/persistentvolumes': (object, by) => {
     const { now } = by;
     const made = protectedBy('kubernetes.io/pv-protection')(object, by);
-    return { ...made, status: { ...objectAt(made, 'status'), lastPhaseTransitionTime: now } };
+    return { ...made, status: { ...memberObject(made, 'status'), lastPhaseTransitionTime: now } };
   },
   '/persistentvolumeclaims': protectedBy('kubernetes.io/pvc-protection'),
   'storage.k8s.io/volumeattributesclasses': protectedBy('kubernetes.io/vac-protection'),
   '/pods': pod,
   '/services': service,
   '/nodes': (object) => {
-    const taints = objectAt(object, 'spec').taints;
+    const taints = memberObject(object, 'spec').taints;
     const all = Array.isArray(taints) ? taints : [];
     if (all.some((taint) => isObject(taint) && taint.key === NOT_READY)) return object;
     return withSpec(object, { taints: [...all, { key: NOT_READY, effect: 'NoSchedule' }] });
@@ -144,7 +144,7 @@ const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
 /** The plugins DefaultTolerationSeconds and Priority. */
 function pod(object: JsonObject, { now }: Admission): JsonObject {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   return {
     ...object,
     spec: {
@@ -153,7 +153,7 @@ function pod(object: JsonObject, { now }: Admission): JsonObject {
       preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
     },
     status: {
-      ...objectAt(object, 'status'),
+      ...memberObject(object, 'status'),
       ...schedulingGatedStatus(spec, now),
       qosClass: qosClass(spec),
     },
@@ -161,7 +161,7 @@ function pod(object: JsonObject, { now }: Admission): JsonObject {
 }
 
 function podChange(object: JsonObject, old: JsonObject): JsonObject {
-  const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const [spec, was] = [memberObject(object, 'spec'), memberObject(old, 'spec')];
   return {
     ...object,
     spec: { ...setMembers(was, 'priority', 'preemptionPolicy'), ...withDefaultTolerations(spec) },
@@ -220,9 +220,9 @@ export function qosClass(spec: JsonObject): string {
   let guaranteed = all.length > 0;
   let burstable = false;
   for (const container of all) {
-    const resources = objectAt(container, 'resources');
-    const requests = computeOf(objectAt(resources, 'requests'));
-    const limits = computeOf(objectAt(resources, 'limits'));
+    const resources = memberObject(container, 'resources');
+    const requests = computeOf(memberObject(resources, 'requests'));
+    const limits = computeOf(memberObject(resources, 'limits'));
     if (Object.keys(requests).length > 0 || Object.keys(limits).length > 0) burstable = true;
     for (const name of ['cpu', 'memory']) {
       const limit = limits[name];
@@ -244,7 +244,7 @@ function computeOf(list: JsonObject): Record<string, Json> {
 
 function service(object: JsonObject, by: Admission): JsonObject {
   const { allocate } = by;
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   const type = stringAt(spec, 'type');
   if (type === 'ExternalName') return object;
   if (by.name === '' && spec.clusterIP !== 'None' && !by.dryRun) throw addressError();
@@ -282,7 +282,7 @@ const addressError = (): ApiError =>
  * dropTypeDependentFields.
  */
 function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
-  const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const [spec, was] = [memberObject(object, 'spec'), memberObject(old, 'spec')];
   const isOutside = (of: JsonObject): boolean => of.type === 'ExternalName';
   if (isOutside(was)) return object;
   if (isOutside(spec)) {
@@ -342,7 +342,7 @@ const isFilled = (value: Json | undefined): boolean => Array.isArray(value) && v
 
 /** pkg/registry/batch/job/strategy.go: generateSelector. */
 function job(object: JsonObject, { uid, name, sent }: Admission): JsonObject {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   if (spec.manualSelector === true) return object;
   const labels = {
     'batch.kubernetes.io/controller-uid': uid,
@@ -350,28 +350,28 @@ function job(object: JsonObject, { uid, name, sent }: Admission): JsonObject {
     'controller-uid': uid,
     'job-name': name,
   };
-  const template = objectAt(spec, 'template');
-  const metadata = objectAt(template, 'metadata');
-  const selector = objectAt(spec, 'selector');
+  const template = memberObject(spec, 'template');
+  const metadata = memberObject(template, 'metadata');
+  const selector = memberObject(spec, 'selector');
   const matchLabels = {
-    ...objectAt(selector, 'matchLabels'),
+    ...memberObject(selector, 'matchLabels'),
     'batch.kubernetes.io/controller-uid': uid,
   };
   // In Go, a Job without labels shares one map with its template, so that it gets the labels too.
   // The map was copied, and is not shared, if the name is generated and the template has labels.
-  const own = objectAt(object, 'metadata');
+  const own = memberObject(object, 'metadata');
   const isBare = (labels: JsonObject): boolean => Object.keys(labels).length === 0;
   const shared =
-    isBare(objectAt(sent, 'labels')) &&
-    (stringAt(sent, 'name') !== '' || isBare(objectAt(metadata, 'labels')));
+    isBare(memberObject(sent, 'labels')) &&
+    (stringAt(sent, 'name') !== '' || isBare(memberObject(metadata, 'labels')));
   const made = shared
-    ? { ...object, metadata: { ...own, labels: { ...objectAt(own, 'labels'), ...labels } } }
+    ? { ...object, metadata: { ...own, labels: { ...memberObject(own, 'labels'), ...labels } } }
     : object;
   return withSpec(made, {
     selector: { ...selector, matchLabels },
     template: {
       ...template,
-      metadata: { ...metadata, labels: { ...objectAt(metadata, 'labels'), ...labels } },
+      metadata: { ...metadata, labels: { ...memberObject(metadata, 'labels'), ...labels } },
     },
   });
 }

@@ -3,7 +3,7 @@
  * a CPU target is a member, and what v1 has no members for is in annotations. kubernetes:
  * pkg/apis/autoscaling/v1/conversion.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, without } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, without } from '../json.ts';
 
 const [V1, V2] = ['autoscaling/v1', 'autoscaling/v2'];
 const PREFIX = 'autoscaling.alpha.kubernetes.io/';
@@ -21,8 +21,8 @@ const cpuOf = (utilization: Json): JsonObject => ({
 });
 
 const isCpu = (metric: JsonObject, where: string): boolean => {
-  const resource = objectAt(metric, 'resource');
-  const value = objectAt(resource, where).averageUtilization;
+  const resource = memberObject(metric, 'resource');
+  const value = memberObject(resource, where).averageUtilization;
   return metric.type === 'Resource' && resource.name === 'cpu' && typeof value === 'number';
 };
 
@@ -31,10 +31,10 @@ const definedMembers = (members: Record<string, Json | undefined>): JsonObject =
 
 /** A v2 metric in the form that v1 has in its annotation. `newMetric` is the inverse. */
 function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject {
-  const of = (name: string): JsonObject => objectAt(metric, name);
-  const value = (name: string): JsonObject => objectAt(of(name), where);
+  const of = (name: string): JsonObject => memberObject(metric, name);
+  const value = (name: string): JsonObject => memberObject(of(name), where);
   const named = (rest: string): string => `${where}${rest}`;
-  const metricOf = (name: string): JsonObject => objectAt(of(name), 'metric');
+  const metricOf = (name: string): JsonObject => memberObject(of(name), 'metric');
   switch (metric.type) {
     case 'Resource':
     case 'ContainerResource': {
@@ -84,7 +84,7 @@ function oldMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject 
 }
 
 function newMetric(metric: JsonObject, where: 'target' | 'current'): JsonObject {
-  const of = (name: string): JsonObject => objectAt(metric, name);
+  const of = (name: string): JsonObject => memberObject(metric, name);
   const goal = (members: Record<string, Json | undefined>): JsonObject => {
     const type =
       members.averageUtilization === undefined
@@ -160,8 +160,8 @@ function cased(value: Json, first: 'toUpperCase' | 'toLowerCase'): Json {
 }
 
 const withAnnotations = (object: JsonObject, added: Record<string, string>): JsonObject => {
-  const metadata = objectAt(object, 'metadata');
-  const kept = Object.entries(objectAt(metadata, 'annotations')).filter(
+  const metadata = memberObject(object, 'metadata');
+  const kept = Object.entries(memberObject(metadata, 'annotations')).filter(
     ([name]) => !NAMES.some((own) => name === PREFIX + own),
   );
   const own = Object.entries(added).map(([name, value]): [string, Json] => [PREFIX + name, value]);
@@ -176,8 +176,8 @@ const withAnnotations = (object: JsonObject, added: Record<string, string>): Jso
 /** The v1 object in its stored form, v2. */
 export function autoscalerToV2(given: JsonObject): JsonObject {
   if (given.apiVersion === V2) return given;
-  const [spec, status] = [objectAt(given, 'spec'), objectAt(given, 'status')];
-  const annotations = objectAt(objectAt(given, 'metadata'), 'annotations');
+  const [spec, status] = [memberObject(given, 'spec'), memberObject(given, 'status')];
+  const annotations = memberObject(memberObject(given, 'metadata'), 'annotations');
   const read = (name: Name): Json | undefined => {
     try {
       return JSON.parse(String(annotations[PREFIX + name])) as Json;
@@ -221,7 +221,7 @@ export function autoscalerToV2(given: JsonObject): JsonObject {
 /** The stored object as v1. */
 export function autoscalerToV1(stored: JsonObject): JsonObject {
   if (stored.apiVersion === V1) return stored;
-  const [spec, status] = [objectAt(stored, 'spec'), objectAt(stored, 'status')];
+  const [spec, status] = [memberObject(stored, 'spec'), memberObject(stored, 'status')];
   const metrics = listAt(spec, 'metrics');
   const goal = metrics.find((metric) => isCpu(metric, 'target'));
   const others = metrics.filter((metric) => !isCpu(metric, 'target'));
@@ -241,7 +241,7 @@ export function autoscalerToV1(stored: JsonObject): JsonObject {
   const utilization = (metric: JsonObject | undefined, where: string): Json | undefined =>
     metric === undefined
       ? undefined
-      : objectAt(objectAt(metric, 'resource'), where).averageUtilization;
+      : memberObject(memberObject(metric, 'resource'), where).averageUtilization;
   return {
     ...withAnnotations(stored, texts),
     apiVersion: V1,

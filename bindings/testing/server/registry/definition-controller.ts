@@ -4,7 +4,7 @@
  * update that a watch reports. apiextensions-apiserver: pkg/controller/status, establish and
  * finalizer.
  */
-import { type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
 import {
   awaitsCleanup,
   establishedOf,
@@ -146,10 +146,10 @@ export class DefinitionController {
 
   #others(key: string, crd: JsonObject): JsonObject[] {
     const store = this.#host.definitions();
-    const { group } = objectAt(crd, 'spec');
+    const { group } = memberObject(crd, 'spec');
     return store
       .asOf(store.current, '', '')
-      .filter((each) => each.key !== key && objectAt(each.object, 'spec').group === group)
+      .filter((each) => each.key !== key && memberObject(each.object, 'spec').group === group)
       .map(({ object }) => object);
   }
 

@@ -7,7 +7,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   sameJson,
   stringAt,
   without,
@@ -41,18 +41,18 @@ const UNKNOWN: JsonObject = {
 
 /** Adds the storage version to `status.storedVersions`. */
 export function withStoredVersion(crd: JsonObject): JsonObject {
-  const { versions } = objectAt(crd, 'spec');
+  const { versions } = memberObject(crd, 'spec');
   const stored = (Array.isArray(versions) ? versions : [])
     .filter(isObject)
     .find(({ storage }) => storage === true);
-  const status = { ...UNKNOWN, ...objectAt(crd, 'status') };
+  const status = { ...UNKNOWN, ...memberObject(crd, 'status') };
   const before: readonly Json[] = Array.isArray(status.storedVersions) ? status.storedVersions : [];
   if (stored === undefined || before.includes(stringAt(stored, 'name'))) return { ...crd, status };
   return { ...crd, status: { ...status, storedVersions: [...before, stringAt(stored, 'name')] } };
 }
 
 const conditionsOf = (crd: JsonObject): JsonObject[] => {
-  const { conditions } = objectAt(crd, 'status');
+  const { conditions } = memberObject(crd, 'status');
   return Array.isArray(conditions) ? conditions.filter(isObject) : [];
 };
 
@@ -67,7 +67,7 @@ function withCondition(crd: JsonObject, wanted: JsonObject): JsonObject {
   const made = since === undefined ? wanted : { ...wanted, lastTransitionTime: since };
   const conditions =
     old === undefined ? [...had, made] : had.map((each) => (each === old ? made : each));
-  return { ...crd, status: { ...objectAt(crd, 'status'), conditions } };
+  return { ...crd, status: { ...memberObject(crd, 'status'), conditions } };
 }
 
 const strings = (list: Json | undefined): string[] =>
@@ -83,10 +83,12 @@ export function withAcceptedNames(
   others: readonly JsonObject[],
   now: string,
 ): JsonObject | undefined {
-  const asked = objectAt(objectAt(crd, 'spec'), 'names');
-  const had = objectAt(objectAt(crd, 'status'), 'acceptedNames');
+  const asked = memberObject(memberObject(crd, 'spec'), 'names');
+  const had = memberObject(memberObject(crd, 'status'), 'acceptedNames');
   if (sameJson(asked, had)) return undefined;
-  const taken = [...others, crd].map((each) => objectAt(objectAt(each, 'status'), 'acceptedNames'));
+  const taken = [...others, crd].map((each) =>
+    memberObject(memberObject(each, 'status'), 'acceptedNames'),
+  );
   const resources = taken.flatMap(({ plural, singular, shortNames }) => [
     ...strings([plural ?? '', singular ?? '']),
     ...strings(shortNames),
@@ -115,7 +117,10 @@ export function withAcceptedNames(
   const named = withCondition(
     {
       ...crd,
-      status: { ...objectAt(crd, 'status'), acceptedNames: JSON.parse(JSON.stringify(accepted)) },
+      status: {
+        ...memberObject(crd, 'status'),
+        acceptedNames: JSON.parse(JSON.stringify(accepted)),
+      },
     },
     {
       ...condition(now, 'NamesAccepted', reason, message),
@@ -153,8 +158,8 @@ export function establishedOf(crd: JsonObject, now: string): JsonObject | undefi
  * and removed the version from `status.storedVersions`.
  */
 export function validateStoredVersions(crd: JsonObject): FieldError[] {
-  const { versions } = objectAt(crd, 'spec');
-  const { storedVersions } = objectAt(crd, 'status');
+  const { versions } = memberObject(crd, 'spec');
+  const { storedVersions } = memberObject(crd, 'status');
   const field = 'status.storedVersions';
   const stored: readonly Json[] = Array.isArray(storedVersions) ? storedVersions : [];
   if (stored.length === 0)
@@ -183,7 +188,7 @@ const APPROVAL = 'api-approved.kubernetes.io';
 
 /** apiextensions-apiserver: pkg/apihelpers GetAPIApprovalState. */
 function approvalOf(crd: JsonObject): 'missing' | 'bypassed' | 'approved' | 'invalid' {
-  const annotation = stringAt(objectAt(objectAt(crd, 'metadata'), 'annotations'), APPROVAL);
+  const annotation = stringAt(memberObject(memberObject(crd, 'metadata'), 'annotations'), APPROVAL);
   if (annotation === '') return 'missing';
   if (annotation.startsWith('unapproved')) return 'bypassed';
   return /^[a-z][a-z\d+.-]*:\/\/[^/?\s]+/i.test(annotation) ? 'approved' : 'invalid';
@@ -195,14 +200,15 @@ function approvalOf(crd: JsonObject): 'missing' | 'bypassed' | 'approved' | 'inv
  */
 export function validateApproval(crd: JsonObject, old: JsonObject | undefined): FieldError[] {
   const approval = approvalOf(crd);
-  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(stringAt(objectAt(crd, 'spec'), 'group'))) return [];
+  if (!/(?:^|\.)(?:k8s|kubernetes)\.io$/.test(stringAt(memberObject(crd, 'spec'), 'group')))
+    return [];
   if (approval === 'approved' || approval === 'bypassed') return [];
   if (old !== undefined && approvalOf(old) === approval) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
   const why = `protected groups must have approval annotation "${APPROVAL}"`;
   const where = 'see https://github.com/kubernetes/enhancements/pull/1111';
   if (approval === 'missing') return [fieldRequired(field, `${why}, ${where}`)];
-  const value = objectAt(objectAt(crd, 'metadata'), 'annotations')[APPROVAL];
+  const value = memberObject(memberObject(crd, 'metadata'), 'annotations')[APPROVAL];
   return [
     fieldInvalid(
       field,
@@ -219,11 +225,11 @@ const terminating = (crd: JsonObject, now: string, ...why: [string, string]): Js
 
 /** Whether the deletion waits for the objects. */
 export const awaitsCleanup = (crd: JsonObject): boolean =>
-  strings(objectAt(crd, 'metadata').finalizers).includes(CLEANUP);
+  strings(memberObject(crd, 'metadata').finalizers).includes(CLEANUP);
 
 /** Marks the definition as deleted. The response to the deletion shows that state. */
 export function markedForDeletion(crd: JsonObject, now: string): JsonObject {
-  const metadata = objectAt(crd, 'metadata');
+  const metadata = memberObject(crd, 'metadata');
   const finalizers = strings(metadata.finalizers);
   return terminating(
     {
@@ -249,7 +255,7 @@ export function withCleanupDone(crd: JsonObject, now: string): JsonObject {
   const [reason, message] = isConditionTrue(crd, 'Established')
     ? ['InstanceDeletionCompleted', 'removed all instances']
     : ['NeverEstablished', 'resource was never established'];
-  const metadata = objectAt(crd, 'metadata');
+  const metadata = memberObject(crd, 'metadata');
   const finalizers = strings(metadata.finalizers).filter((name) => name !== CLEANUP);
   const rest = without(metadata, 'finalizers');
   return withCondition(

@@ -4,7 +4,7 @@
  * pkg/registry/rest/delete.go BeforeDelete, pkg/registry/generic/registry/store.go; kubernetes:
  * pkg/registry/core/pod/strategy.go CheckGracefulDelete.
  */
-import { type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { type Json, type JsonObject, memberObject, stringAt, without } from '../json.ts';
 import { afterSeconds } from '../times.ts';
 import { isNamespace, isPod, type Kind } from './kinds.ts';
 import { metadataOf } from './store.ts';
@@ -100,8 +100,8 @@ function graceOf(
 
 /** A Pod that has no node, or has ended, has no grace period: no kubelet would end it. */
 function firstGrace(pod: JsonObject, asked: number | undefined): number {
-  const spec = objectAt(pod, 'spec');
-  const phase = stringAt(objectAt(pod, 'status'), 'phase');
+  const spec = memberObject(pod, 'spec');
+  const phase = stringAt(memberObject(pod, 'status'), 'phase');
   if (stringAt(spec, 'nodeName') === '' || phase === 'Failed' || phase === 'Succeeded') return 0;
   const period = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
   return period < 0 ? 1 : period;
@@ -132,6 +132,6 @@ export function finalizersFor(
 
 /** The finalizers in `spec.finalizers` of a Namespace. */
 export function finalizersIn(namespace: JsonObject): readonly Json[] {
-  const { finalizers } = objectAt(namespace, 'spec');
+  const { finalizers } = memberObject(namespace, 'spec');
   return Array.isArray(finalizers) ? finalizers : [];
 }

@@ -9,7 +9,7 @@
  * object ignore `status`, and writes to `/status` ignore everything else.
  */
 import { CapstanError } from '../../../base/errors.ts';
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 import { isConditionTrue } from './definitions.ts';
 
@@ -276,8 +276,8 @@ export const SUBRESOURCE_BODIES: Readonly<Record<string, Kind>> = {
 
 /** The resources of a CustomResourceDefinition, one per version. */
 export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {
-  const spec = objectAt(crd, 'spec');
-  const plural = stringAt(objectAt(spec, 'names'), 'plural');
+  const spec = memberObject(crd, 'spec');
+  const plural = stringAt(memberObject(spec, 'names'), 'plural');
   const versions = (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject);
   return versions.map((version) => ({
     name: { group: stringAt(spec, 'group'), version: stringAt(version, 'name'), plural },
@@ -290,8 +290,8 @@ const strings = (list: Json | undefined): string[] =>
 
 /** Schema and scale paths of one version. */
 function schemaOf(version: JsonObject): { schema?: Schema; scale?: ScalePaths } {
-  const schema = schemaAt(objectAt(version, 'schema'), 'openAPIV3Schema');
-  const scale = objectAt(version, 'subresources').scale;
+  const schema = schemaAt(memberObject(version, 'schema'), 'openAPIV3Schema');
+  const scale = memberObject(version, 'subresources').scale;
   return {
     ...(schema === undefined ? {} : { schema }),
     ...(isObject(scale)
@@ -429,8 +429,8 @@ export class Kinds {
   /** Called when a CustomResourceDefinition was written. Members that it lacks keep the guess. */
   define(crd: JsonObject): void {
     const established = isConditionTrue(crd, 'Established');
-    const names = objectAt(
-      objectAt(crd, established ? 'status' : 'spec'),
+    const names = memberObject(
+      memberObject(crd, established ? 'status' : 'spec'),
       established ? 'acceptedNames' : 'names',
     );
     const kind = stringAt(names, 'kind');
@@ -457,7 +457,7 @@ export class Kinds {
         singular: stringAt(names, 'singular') || kind.toLowerCase(),
         shortNames,
         categories: strings(names.categories),
-        namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
+        namespaced: stringAt(memberObject(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
         served: established && version.served === true,
         selectable: selectableOf(version),
@@ -466,7 +466,7 @@ export class Kinds {
           : []
         ).filter(isObject),
         ...deprecationOf(version, apiVersionOf(name), kind),
-        status: isObject(objectAt(version, 'subresources').status),
+        status: isObject(memberObject(version, 'subresources').status),
         ...schemaOf(version),
         definition,
       });

@@ -6,7 +6,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   stringAt,
   unmarshalError,
 } from '../json.ts';
@@ -206,7 +206,7 @@ export const updateErrors = (
 /** For kinds that check the metadata between two checks of the spec. */
 export function metadataChangeErrors({ value, was }: Place): FieldError[] {
   const of = (object: Json | undefined): JsonObject =>
-    isObject(object) ? objectAt(object, 'metadata') : {};
+    isObject(object) ? memberObject(object, 'metadata') : {};
   return errorsOf('U', of(value), of(was));
 }
 
@@ -247,13 +247,13 @@ function wholeErrors(metadata: JsonObject): FieldError[] {
 
 function mapErrors(metadata: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [key, value] of Object.entries(objectAt(metadata, 'labels'))) {
+  for (const [key, value] of Object.entries(memberObject(metadata, 'labels'))) {
     for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
     for (const why of labelValue(String(value)))
       errors.push(fieldInvalid('metadata.labels', value, why));
   }
   let annotationBytes = 0;
-  for (const [key, value] of Object.entries(objectAt(metadata, 'annotations'))) {
+  for (const [key, value] of Object.entries(memberObject(metadata, 'annotations'))) {
     for (const why of qualifiedName(key.toLowerCase()))
       errors.push(fieldInvalid('metadata.annotations', key, why));
     annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(String(value));
@@ -317,7 +317,7 @@ function validateOwner(owner: JsonObject): FieldError[] {
 
 /** Checks the name and generateName of a new object by the rule of its kind. */
 export function validateName(kind: Kind, object: JsonObject): FieldError[] {
-  const metadata = objectAt(object, 'metadata');
+  const metadata = memberObject(object, 'metadata');
   const [name, prefix] = [stringAt(metadata, 'name'), stringAt(metadata, 'generateName')];
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
   const rule = nameRule(kind);
@@ -342,10 +342,10 @@ export function validateName(kind: Kind, object: JsonObject): FieldError[] {
 
 /** The only name that the object can have, for kinds whose spec determines the name. */
 function onlyName(kind: Kind, object: JsonObject): { name: string; why: string } | undefined {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   const group = stringAt(spec, 'group');
   if (kind.builtIn && kind.plural === 'customresourcedefinitions') {
-    const name = `${stringAt(objectAt(spec, 'names'), 'plural')}.${group}`;
+    const name = `${stringAt(memberObject(spec, 'names'), 'plural')}.${group}`;
     return { name, why: 'must be spec.names.plural+"."+spec.group' };
   }
   if (!kind.builtIn || kind.plural !== 'apiservices') return undefined;

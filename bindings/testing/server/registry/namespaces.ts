@@ -5,7 +5,7 @@
  * pkg/registry/core/namespace/storage, pkg/controller/namespace.
  */
 import type { Clock } from '../../../base/clock.ts';
-import { type JsonObject, objectAt } from '../json.ts';
+import { type JsonObject, memberObject } from '../json.ts';
 import { forbiddenObject, namespaceTerminating, notFound } from '../status.ts';
 import { type DeletionOptions, finalizersFor, finalizersIn } from './deletion.ts';
 import type { Kind, ResourceName } from './kinds.ts';
@@ -56,7 +56,7 @@ export class NamespaceController {
     if (stored === undefined) {
       const isThere = !strict || (!this.#ofCluster && OWN_NAMESPACES.includes(namespace));
       if (!isThere) throw notFound({ group: '', what: 'namespaces', name: namespace });
-    } else if (objectAt(stored.object, 'status').phase === 'Terminating') {
+    } else if (memberObject(stored.object, 'status').phase === 'Terminating') {
       throw namespaceTerminating(ofResource(kind, name), namespace);
     }
   }
@@ -87,7 +87,7 @@ export class NamespaceController {
         deletionTimestamp: this.#host.now(),
         ...(finalizers.length > 0 ? { finalizers } : {}),
       },
-      status: { ...objectAt(object, 'status'), phase: 'Terminating' },
+      status: { ...memberObject(object, 'status'), phase: 'Terminating' },
     };
   }
 

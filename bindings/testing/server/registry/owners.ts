@@ -27,7 +27,7 @@ import {
 } from '../apply/ownership.ts';
 import { typeError } from '../apply/typed.ts';
 import { FieldTypeError, readFields } from '../fields.ts';
-import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import { type Json, type JsonObject, memberObject, sameJson, stringAt, without } from '../json.ts';
 import { ApiError, badRequest } from '../status.ts';
 import { valueAt, withoutValueAt } from './json-paths.ts';
 import { apiVersionOf, isSigningRequest, type Kind } from './kinds.ts';
@@ -101,7 +101,7 @@ function inScale(kind: Kind, object: JsonObject, subresource: string): JsonObjec
 }
 
 const managedFieldsOf = (object: JsonObject): Json | undefined =>
-  objectAt(object, 'metadata').managedFields;
+  memberObject(object, 'metadata').managedFields;
 
 /** The `managedFields` after an update or create; undefined: there are none. */
 export function ownersAfter(
@@ -207,13 +207,13 @@ export function applyConfiguration(
   return {
     object: readApplied(kind, object),
     changed: result.object !== undefined || object !== made,
-    hollow: !kind.builtIn && Object.values(objectAt(object, 'metadata')).some(empty),
+    hollow: !kind.builtIn && Object.values(memberObject(object, 'metadata')).some(empty),
     managedFields,
   };
 }
 
 function notTyped(kind: Kind, live: JsonObject | undefined, why: string): ApiError {
-  const { namespace = '', name } = objectAt(live ?? {}, 'metadata');
+  const { namespace = '', name } = memberObject(live ?? {}, 'metadata');
   const what = `${String(namespace)}/${String(name)}; ${groupVersionOf(kind)}, Kind=${kind.kind}`;
   return new ApiError(500, `failed to create typed live object (${what}): ${why}`);
 }
@@ -224,7 +224,7 @@ function readApplied(kind: Kind, object: JsonObject): JsonObject {
     return readFields(kind, object, undefined, true).object;
   } catch (error) {
     if (!(error instanceof FieldTypeError)) throw error;
-    const { namespace, name } = objectAt(object, 'metadata');
+    const { namespace, name } = memberObject(object, 'metadata');
     const [what, as] = [`${namespace ?? ''}/${name}`, `${groupVersionOf(kind)}, Kind=${kind.kind}`];
     throw new ApiError(
       500,
@@ -244,7 +244,7 @@ export function checkConfiguration(kind: Kind, config: JsonObject): void {
   if (group !== kind.group || version !== kind.version || name !== kind.kind) {
     throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
   }
-  const metadata = objectAt(config, 'metadata');
+  const metadata = memberObject(config, 'metadata');
   if (metadata.managedFields !== undefined && metadata.managedFields !== null) {
     throw badRequest('metadata.managedFields must be nil');
   }
@@ -262,7 +262,7 @@ function splitVersion(object: JsonObject): [group: string, version: string] {
 
 /** Replaces the managedFields of the object. */
 export function withOwners(object: JsonObject, managedFields: Json | undefined): JsonObject {
-  const metadata = without(objectAt(object, 'metadata'), 'managedFields');
+  const metadata = without(memberObject(object, 'metadata'), 'managedFields');
   return {
     ...object,
     metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },

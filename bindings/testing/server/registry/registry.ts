@@ -11,7 +11,7 @@ import { asReadBack, incrementsGeneration } from '../fields.ts';
 import {
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   readJson,
   sameJson,
   stringAt,
@@ -329,7 +329,7 @@ export class Registry {
       const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
       const counts = path.subresource === '' && incrementsGeneration(kind, wanted);
       const next = withOwners(prepared, managedFields);
-      const how = { ...options, selfLink: objectAt(sent, 'metadata').selfLink };
+      const how = { ...options, selfLink: memberObject(sent, 'metadata').selfLink };
       return this.#write(kind, path, existing, next, how, counts);
     });
   }

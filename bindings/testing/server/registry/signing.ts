@@ -3,14 +3,14 @@
  * certificate, the latter the decision. kubernetes:
  * pkg/registry/certificates/certificates/strategy.go.
  */
-import { isObject, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject } from '../json.ts';
 import type { Kind } from './kinds.ts';
 import { forStatusUpdate } from './strategy.ts';
 
 const DECISIONS: readonly unknown[] = ['Approved', 'Denied'];
 
 const conditionsOf = (request: JsonObject): readonly JsonObject[] => {
-  const { conditions } = objectAt(request, 'status');
+  const { conditions } = memberObject(request, 'status');
   return Array.isArray(conditions) ? conditions.filter(isObject) : [];
 };
 
@@ -23,7 +23,7 @@ export function forApproval(
 ): JsonObject {
   const next = withConditions(
     object,
-    objectAt(old, 'status'),
+    memberObject(old, 'status'),
     timed(conditionsOf(object), old, now),
   );
   return forStatusUpdate(kind, next, old, 'approval');
@@ -41,7 +41,7 @@ export function forSigning(
     if (!DECISIONS.includes(condition.type)) return condition;
     return decided.find(({ type }) => type === condition.type) ?? condition;
   });
-  const next = withConditions(object, objectAt(object, 'status'), timed(kept, old, now));
+  const next = withConditions(object, memberObject(object, 'status'), timed(kept, old, now));
   return forStatusUpdate(kind, next, old);
 }
 

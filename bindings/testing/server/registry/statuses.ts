@@ -3,7 +3,7 @@
  * PrepareForUpdate of the kinds' status strategies. kubernetes: pkg/registry/core,
  * pkg/registry/resource/resourceclaim.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, without } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson, without } from '../json.ts';
 import { daemonSetChange } from './admission.ts';
 import type { Kind } from './kinds.ts';
 
@@ -26,10 +26,10 @@ export function withPreparedStatus(
 ): JsonObject {
   // The generation of a DaemonSet's template is an annotation, but belongs to the spec.
   if (kind.builtIn && kind.plural === 'daemonsets')
-    return daemonSetChange({ ...object, spec: objectAt(old, 'spec') }, old);
+    return daemonSetChange({ ...object, spec: memberObject(old, 'spec') }, old);
   const prepare = kind.builtIn ? PREPARATIONS[`${kind.group}/${kind.plural}`] : undefined;
   if (prepare === undefined) return object;
-  const status = prepare(objectAt(object, 'status'), objectAt(old, 'status'), now);
+  const status = prepare(memberObject(object, 'status'), memberObject(old, 'status'), now);
   const isMissing = !isObject(object.status) && Object.keys(status).length === 0;
   return isMissing ? object : { ...object, status };
 }
@@ -79,7 +79,7 @@ function withoutDeallocated(status: JsonObject, was: JsonObject): JsonObject {
   const { devices } = status;
   if (!Array.isArray(devices)) return status;
   const idsIn = (of: JsonObject): Json[] =>
-    objectsAt(objectAt(objectAt(of, 'allocation'), 'devices'), 'results').map(deviceId);
+    objectsAt(memberObject(memberObject(of, 'allocation'), 'devices'), 'results').map(deviceId);
   const has = (ids: readonly Json[], id: Json): boolean => ids.some((each) => sameJson(each, id));
   const [before, still] = [idsIn(was), idsIn(status)];
   const left = devices.filter((device) => {

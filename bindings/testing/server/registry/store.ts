@@ -8,7 +8,7 @@
  * - watchers are notified in the same turn in which an event is stored: a client that lists and
  *   then watches from the list's version receives every later event once.
  */
-import { type JsonObject, objectAt, writeJson } from '../json.ts';
+import { type JsonObject, memberObject, writeJson } from '../json.ts';
 
 /**
  * The version counter of a server. It begins at 1, as etcd's revision does, since resourceVersion 0
@@ -57,7 +57,7 @@ export interface Watcher {
   closed(): void;
 }
 
-export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
+export const metadataOf = (object: JsonObject): JsonObject => memberObject(object, 'metadata');
 
 export const storeKey = (namespace: string, name: string): string =>
   namespace === '' ? name : `${namespace}/${name}`;

@@ -10,7 +10,7 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  objectAt,
+  memberObject,
   sameJson,
   stringAt,
   without,
@@ -127,13 +127,13 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   let rest: JsonObject = object;
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
-    const status = objectAt(objectAt(kind.schema ?? {}, 'properties'), 'status');
+    const status = memberObject(memberObject(kind.schema ?? {}, 'properties'), 'status');
     if (kind.schema !== undefined && status.default !== undefined)
       rest = pruneAndDefault(kind.schema, rest, true);
     if (kind.builtIn) {
       rest = {
         ...rest,
-        status: { ...objectAt(zeroObject(kind), 'status'), ...FIRST_STATUS[kind.plural] },
+        status: { ...memberObject(zeroObject(kind), 'status'), ...FIRST_STATUS[kind.plural] },
       };
     }
   }
@@ -325,8 +325,8 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };
   if (kind.group !== '' || kind.plural !== 'secrets') return object;
-  const text = objectAt(object, 'stringData');
-  const data = objectAt(object, 'data');
+  const text = memberObject(object, 'stringData');
+  const data = memberObject(object, 'data');
   const encoded = Object.entries(text).map(([key, value]): [string, Json] => [
     key,
     Buffer.from(typeof value === 'string' ? value : '', 'utf8').toString('base64'),
@@ -342,7 +342,7 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
 /** The name label of a Namespace. For a generated name the label has no owner. */
 function labelsOf(kind: Kind, metadata: JsonObject, name: string): Json | undefined {
   if (kind.plural !== 'namespaces' || kind.group !== '' || name === '') return metadata.labels;
-  return { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
+  return { ...memberObject(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
 }
 
 function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {

@@ -2,7 +2,7 @@
  * The subresources of each kind, and what a write to one with the whole object may change.
  * kubernetes: pkg/registry/core/pod, pkg/registry/core/namespace, pkg/registry/certificates.
  */
-import { isObject, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
 import { type FieldError, invalidObject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
 import { isSigningRequest, type Kind } from './kinds.ts';
@@ -146,8 +146,8 @@ const refuse = (kind: Kind, old: JsonObject, errors: readonly FieldError[]): voi
 
 /** Replaces the ephemeral containers of the Pod, and nothing else. */
 function forEphemeralContainers(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const { ephemeralContainers: _, ...others } = objectAt(old, 'spec');
-  const wanted = listAt(objectAt(object, 'spec'), 'ephemeralContainers');
+  const { ephemeralContainers: _, ...others } = memberObject(old, 'spec');
+  const wanted = listAt(memberObject(object, 'spec'), 'ephemeralContainers');
   const spec = wanted.length > 0 ? { ...others, ephemeralContainers: wanted } : others;
   const made = withSpecChange(kind, object, old, spec);
   refuse(kind, old, validateBuiltIn(kind, made, old, 'ephemeralcontainers'));
@@ -160,7 +160,7 @@ function forEphemeralContainers(kind: Kind, object: JsonObject, old: JsonObject)
  * pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
  */
 function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const [asked, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const [asked, was] = [memberObject(object, 'spec'), memberObject(old, 'spec')];
   const isOther = ['containers', 'initContainers'].some(
     (member) => listAt(asked, member).length !== listAt(was, member).length,
   );
@@ -183,7 +183,7 @@ function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject 
 
 /** Replaces the finalizers in the spec of a Namespace. */
 function forFinalize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   refuse(kind, old, validateBuiltIn(kind, { ...object, spec }, old, 'finalize'));
   return { ...forUpdate(kind, object, old), spec };
 }

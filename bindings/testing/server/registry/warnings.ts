@@ -4,7 +4,7 @@
  */
 
 import { anySchema, schemasOf } from '../definitions/leniency.ts';
-import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, sameJson } from '../json.ts';
 import { isKnownFormat } from '../schema/formats.ts';
 import { ApiError } from '../status.ts';
 import { builtInWarnings } from '../warnings/kinds.ts';
@@ -33,7 +33,7 @@ export interface Written {
 
 /** The warnings about owner references, which do not depend on the result of the write. */
 export const ownerWarnings = (object: JsonObject): string[] =>
-  duplicateOwners(objectAt(object, 'metadata').ownerReferences);
+  duplicateOwners(memberObject(object, 'metadata').ownerReferences);
 
 /**
  * Adds the warnings to the result of the write, or to its error.
@@ -76,7 +76,7 @@ export function warningsOf(
 /** Formats that the server does not check, each once. */
 function unknownFormats(crd: JsonObject): string[] {
   const found = new Set<string>();
-  for (const schema of schemasOf(objectAt(crd, 'spec')))
+  for (const schema of schemasOf(memberObject(crd, 'spec')))
     anySchema(schema, ({ format, type }) => {
       if (typeof format === 'string' && !isKnownFormat(format, String(type ?? '')))
         found.add(`unrecognized format ${JSON.stringify(format)}`);
@@ -90,7 +90,7 @@ const STANDARD = ['orphan', 'foregroundDeletion', 'kubernetes'];
 /** New finalizers without a group. customresource/validator.go. */
 function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
   const of = (each: JsonObject | undefined): Json[] => {
-    const { finalizers } = objectAt(each ?? {}, 'metadata');
+    const { finalizers } = memberObject(each ?? {}, 'metadata');
     return Array.isArray(finalizers) ? [...(finalizers as readonly Json[])] : [];
   };
   const had = of(old);

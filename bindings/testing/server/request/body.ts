@@ -19,7 +19,7 @@ const LIMIT = 3 * 1024 * 1024;
  * Reads the whole body. One above the limit is read to its end, so that the client can read the
  * 413.
  */
-export async function readBytes(request: Incoming): Promise<Buffer> {
+export async function readRequestBytes(request: Incoming): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request) {
@@ -31,7 +31,7 @@ export async function readBytes(request: Incoming): Promise<Buffer> {
 }
 
 export const readBody = async (request: Incoming): Promise<string> =>
-  (await readBytes(request)).toString('utf8');
+  (await readRequestBytes(request)).toString('utf8');
 
 /** A character as Go's decoder quotes it. */
 function quoted(character: string): string {

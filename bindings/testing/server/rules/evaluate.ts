@@ -3,7 +3,15 @@
  * pkg/apiserver/schema/cel/validation.go. The cost of rules is not limited.
  */
 
-import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt } from '../json.ts';
+import {
+  isObject,
+  type Json,
+  jsonKey,
+  memberObject,
+  ownMember,
+  sameJson,
+  stringAt,
+} from '../json.ts';
 import { fieldPath } from '../schema/field-path.ts';
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
 import { mapKeyOf, mapKeys } from '../schema/validate.ts';
@@ -45,7 +53,7 @@ export function hasRules(schema: Schema): boolean {
   if (known === undefined) {
     const rest = additional(schema);
     const below = [
-      ...Object.values(objectAt(schema, 'properties')),
+      ...Object.values(memberObject(schema, 'properties')),
       schema.items ?? null,
       rest ?? null,
     ];
@@ -85,7 +93,7 @@ function walk(
     const rest = additional(schema);
     const was = isObject(old) && schema['x-kubernetes-map-type'] !== 'atomic' ? old : {};
     for (const [name, member] of Object.entries(value)) {
-      const property = schemaAt(objectAt(schema, 'properties'), name);
+      const property = schemaAt(memberObject(schema, 'properties'), name);
       const of = property ?? (isObject(rest) ? rest : undefined);
       if (of === undefined || member === undefined) continue;
       const at =

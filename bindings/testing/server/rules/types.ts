@@ -4,7 +4,7 @@
  * values.go.
  */
 import type { Environment } from '@marcbachmann/cel-js';
-import { isObject, type Json, jsonKey, objectAt, ownMember } from '../json.ts';
+import { isObject, type Json, jsonKey, memberObject, ownMember } from '../json.ts';
 import {
   additional,
   isEmbedded,
@@ -136,7 +136,7 @@ function objectType(
   }
   const isResource = isRoot || isEmbedded(schema);
   const properties = {
-    ...objectAt(schema, 'properties'),
+    ...memberObject(schema, 'properties'),
     ...(isResource
       ? { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: METADATA }
       : {}),

@@ -3,7 +3,7 @@
  * Constants are in a table by Go's type names; defaults that depend on other members are functions
  * of the type's value.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import type { MapType } from './atoms.ts';
 import { builtInTypeName, typeNamed } from './built-in.ts';
@@ -121,15 +121,19 @@ const pullPolicy = (value: JsonObject): JsonObject =>
   fill(value, { imagePullPolicy: isLatest(stringAt(value, 'image')) ? 'Always' : 'IfNotPresent' });
 
 const templateLabels = (value: JsonObject): Json | undefined => {
-  const labels = objectAt(objectAt(objectAt(value, 'spec'), 'template'), 'metadata').labels;
+  const labels = memberObject(
+    memberObject(memberObject(value, 'spec'), 'template'),
+    'metadata',
+  ).labels;
   return isObject(labels) && Object.keys(labels).length > 0 ? labels : undefined;
 };
 
 /** A controller without labels gets those of its Pod template. */
 function withTemplateLabels(value: JsonObject): JsonObject {
   const labels = templateLabels(value);
-  const metadata = objectAt(value, 'metadata');
-  if (labels === undefined || Object.keys(objectAt(metadata, 'labels')).length > 0) return value;
+  const metadata = memberObject(value, 'metadata');
+  if (labels === undefined || Object.keys(memberObject(metadata, 'labels')).length > 0)
+    return value;
   return { ...value, metadata: { ...metadata, labels } };
 }
 
@@ -137,7 +141,7 @@ const RULES: Record<string, Defaulter> = {
   Container: pullPolicy,
   EphemeralContainer: pullPolicy,
   Pod: (value) => {
-    const spec = objectAt(value, 'spec');
+    const spec = memberObject(value, 'spec');
     const requested = (list: Json | undefined): Json | undefined =>
       Array.isArray(list)
         ? list.map((container) => (isObject(container) ? withRequests(container) : container))
@@ -167,21 +171,21 @@ const RULES: Record<string, Defaulter> = {
     Object.keys(value).some((name) => name !== 'name') ? value : { ...value, emptyDir: {} },
   ReplicationController: (value) => {
     const labels = templateLabels(value);
-    const spec = objectAt(value, 'spec');
-    const selected = Object.keys(objectAt(spec, 'selector')).length > 0;
+    const spec = memberObject(value, 'spec');
+    const selected = Object.keys(memberObject(spec, 'selector')).length > 0;
     const withLabels = withTemplateLabels(value);
     return labels === undefined || selected
       ? withLabels
       : { ...withLabels, spec: { ...spec, selector: labels } };
   },
-  Service: (value) => ({ ...value, spec: serviceSpec(objectAt(value, 'spec')) }),
+  Service: (value) => ({ ...value, spec: serviceSpec(memberObject(value, 'spec')) }),
   LimitRangeItem: (value) => {
     if (value.type !== 'Container') return value;
-    const limits = { ...objectAt(value, 'max'), ...objectAt(value, 'default') };
+    const limits = { ...memberObject(value, 'max'), ...memberObject(value, 'default') };
     const requests = {
-      ...objectAt(value, 'min'),
+      ...memberObject(value, 'min'),
       ...limits,
-      ...objectAt(value, 'defaultRequest'),
+      ...memberObject(value, 'defaultRequest'),
     };
     const some = (map: JsonObject, name: string): JsonObject =>
       Object.keys(map).length === 0 ? {} : { [name]: map };
@@ -198,7 +202,7 @@ const RULES: Record<string, Defaulter> = {
     value.type === 'RollingUpdate'
       ? {
           ...value,
-          rollingUpdate: fill(objectAt(value, 'rollingUpdate'), {
+          rollingUpdate: fill(memberObject(value, 'rollingUpdate'), {
             maxUnavailable: '25%',
             maxSurge: '25%',
           }),
@@ -208,7 +212,10 @@ const RULES: Record<string, Defaulter> = {
     value.type === 'RollingUpdate'
       ? {
           ...value,
-          rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { maxUnavailable: 1, maxSurge: 0 }),
+          rollingUpdate: fill(memberObject(value, 'rollingUpdate'), {
+            maxUnavailable: 1,
+            maxSurge: 0,
+          }),
         }
       : value,
   // Without a type, both the type and rollingUpdate get defaults; with one, a missing
@@ -219,7 +226,7 @@ const RULES: Record<string, Defaulter> = {
     return {
       ...value,
       type: 'RollingUpdate',
-      rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { partition: 0 }),
+      rollingUpdate: fill(memberObject(value, 'rollingUpdate'), { partition: 0 }),
     };
   },
   StatefulSetSpec: (value) => ({
@@ -230,7 +237,7 @@ const RULES: Record<string, Defaulter> = {
   }),
   // The template of a CronJob gets no defaults: they are set when the Job is created.
   Job: (value) => {
-    const spec = objectAt(value, 'spec');
+    const spec = memberObject(value, 'spec');
     const counts: JsonObject =
       isUnset(spec.completions) && isUnset(spec.parallelism)
         ? { completions: 1, parallelism: 1 }
@@ -246,8 +253,8 @@ const RULES: Record<string, Defaulter> = {
     return { ...withTemplateLabels(value), spec: fill(spec, members) };
   },
   DaemonSet: (value) => {
-    const metadata = objectAt(value, 'metadata');
-    const annotations = fill(objectAt(metadata, 'annotations'), {
+    const metadata = memberObject(value, 'metadata');
+    const annotations = fill(memberObject(metadata, 'annotations'), {
       'deprecated.daemonset.template.generation': '0',
     });
     return { ...value, metadata: { ...metadata, annotations } };
@@ -289,9 +296,9 @@ const RULES: Record<string, Defaulter> = {
       ? fill(value, { count: 1 })
       : value,
   CustomResourceDefinition: (value) => {
-    const status = objectAt(value, 'status');
+    const status = memberObject(value, 'status');
     if (!isEmptyList(status.storedVersions)) return value;
-    const versions = objectAt(value, 'spec').versions;
+    const versions = memberObject(value, 'spec').versions;
     const stored = (Array.isArray(versions) ? versions : []).filter(
       (version) => isObject(version) && version.storage === true,
     );
@@ -301,7 +308,7 @@ const RULES: Record<string, Defaulter> = {
       : { ...value, status: { ...status, storedVersions } };
   },
   CustomResourceDefinitionSpec: (value) => {
-    const names = objectAt(value, 'names');
+    const names = memberObject(value, 'names');
     const kind = stringAt(names, 'kind');
     return {
       ...fill(value, { conversion: { strategy: 'None' } }),
@@ -316,7 +323,7 @@ const claimTemplate = (claim: Json): Json =>
   isObject(claim)
     ? {
         ...fill(claim, { kind: 'PersistentVolumeClaim', apiVersion: 'v1' }),
-        status: fill(objectAt(claim, 'status'), { phase: 'Pending' }),
+        status: fill(memberObject(claim, 'status'), { phase: 'Pending' }),
       }
     : claim;
 
@@ -325,10 +332,10 @@ const isEmptyList = (value: Json | undefined): boolean =>
 
 /** Requests default to limits. */
 function withRequests(container: JsonObject): JsonObject {
-  const resources = objectAt(container, 'resources');
-  const limits = objectAt(resources, 'limits');
+  const resources = memberObject(container, 'resources');
+  const limits = memberObject(resources, 'limits');
   if (Object.keys(limits).length === 0) return container;
-  const requests = { ...limits, ...objectAt(resources, 'requests') };
+  const requests = { ...limits, ...memberObject(resources, 'requests') };
   return { ...container, resources: { ...resources, requests } };
 }
 
@@ -354,8 +361,8 @@ function serviceSpec(spec: JsonObject): JsonObject {
   const type = stringAt(spec, 'type') || 'ClusterIP';
   const members: Record<string, Json> = {};
   if (spec.sessionAffinity === 'ClientIP') {
-    const config = objectAt(spec, 'sessionAffinityConfig');
-    const clientIP = fill(objectAt(config, 'clientIP'), { timeoutSeconds: 10_800 });
+    const config = memberObject(spec, 'sessionAffinityConfig');
+    const clientIP = fill(memberObject(config, 'clientIP'), { timeoutSeconds: 10_800 });
     members.sessionAffinityConfig = { ...config, clientIP };
   }
   const outside = type === 'NodePort' || type === 'LoadBalancer';
@@ -385,12 +392,12 @@ function behavior(given: JsonObject): JsonObject {
     periodSeconds,
   });
   const made: JsonObject = {
-    scaleUp: fill(objectAt(given, 'scaleUp'), {
+    scaleUp: fill(memberObject(given, 'scaleUp'), {
       stabilizationWindowSeconds: 0,
       selectPolicy: 'Max',
       policies: [policy('Pods', 4, 15), policy('Percent', 100, 15)],
     }),
-    scaleDown: fill(objectAt(given, 'scaleDown'), {
+    scaleDown: fill(memberObject(given, 'scaleDown'), {
       selectPolicy: 'Max',
       policies: [policy('Percent', 100, 15)],
     }),

@@ -3,7 +3,7 @@
  * and proxies. They answer as a kube-apiserver that reaches no kubelet. kubernetes:
  * pkg/registry/core/pod/rest, pkg/registry/core/pod/strategy.go LogLocation.
  */
-import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import type { Registry } from '../registry/registry.ts';
 import { ApiError, badRequest, fieldInvalid, invalidObject, notFound } from '../status.ts';
@@ -22,7 +22,7 @@ export function connect(registry: Registry, path: ResourcePath, query: URLSearch
   if (what === 'portforward') requirePorts(query);
   const object = registry.get({ ...path, subresource: '' }, 0).object;
   if (what === 'proxy') throw noProxy(path);
-  const spec = objectAt(object, 'spec');
+  const spec = memberObject(object, 'spec');
   requireContainer(path.name, spec, what === 'portforward' ? undefined : query.get('container'));
   const node = stringAt(spec, 'nodeName');
   if (node === '') {

@@ -4,7 +4,7 @@
  * budget is what a client wrote, and before that every eviction gets 429.
  */
 import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
-import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { requirePreconditions } from '../registry/preconditions.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -25,10 +25,10 @@ export function evict(
   dryRun: boolean,
 ): Written {
   requireName(path, eviction, 'Eviction');
-  const evictionOptions = objectAt(eviction, 'deleteOptions');
+  const evictionOptions = memberObject(eviction, 'deleteOptions');
   const isDry =
     dryRun || (Array.isArray(evictionOptions.dryRun) && evictionOptions.dryRun.length > 0);
-  const { uid, resourceVersion } = objectAt(evictionOptions, 'preconditions');
+  const { uid, resourceVersion } = memberObject(evictionOptions, 'preconditions');
   const kind = registry.kinds.get(path.resource);
   const pod = registry.get({ ...path, subresource: '' }, 0);
   const unhealthy = canIgnoreBudget(pod.object)
@@ -62,7 +62,7 @@ function withDisruptionTarget(pod: JsonObject, now: string): JsonObject {
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
   };
-  return { ...pod, status: withCondition(objectAt(pod, 'status'), condition) };
+  return { ...pod, status: withCondition(memberObject(pod, 'status'), condition) };
 }
 
 /**
@@ -80,13 +80,13 @@ function withCondition(status: JsonObject, condition: JsonObject): JsonObject {
 
 /** Pods that are pending or finished do not count for a budget. */
 function canIgnoreBudget(pod: JsonObject): boolean {
-  const phase = stringAt(objectAt(pod, 'status'), 'phase');
+  const phase = stringAt(memberObject(pod, 'status'), 'phase');
   const over = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
   return over || metadataOf(pod).deletionTimestamp !== undefined;
 }
 
 const isReady = (pod: JsonObject): boolean => {
-  const { conditions } = objectAt(pod, 'status');
+  const { conditions } = memberObject(pod, 'status');
   const all = Array.isArray(conditions) ? conditions.filter(isObject) : [];
   return all.some(({ type, status }) => type === 'Ready' && status === 'True');
 };
@@ -102,12 +102,12 @@ function takeDisruption(
   dryRun: boolean,
 ): string | undefined {
   const { namespace } = path;
-  const labels = objectAt(metadataOf(pod), 'labels');
+  const labels = memberObject(metadataOf(pod), 'labels');
   const budgets = registry
     .store(BUDGETS)
     .asOf(registry.versions.current, namespace, '')
     .filter(({ object }) => {
-      const { selector } = objectAt(object, 'spec');
+      const { selector } = memberObject(object, 'spec');
       return isObject(selector) && labelMatcher(selector as LabelSelector)(labels);
     });
   const [budget, another] = budgets;
@@ -117,8 +117,8 @@ function takeDisruption(
     throw new ApiError(500, `This pod has more than one PodDisruptionBudget, ${why}`);
   }
   const { name, generation } = metadataOf(budget.object);
-  const spec = objectAt(budget.object, 'spec');
-  const status = objectAt(budget.object, 'status');
+  const spec = memberObject(budget.object, 'spec');
+  const status = memberObject(budget.object, 'status');
   const count = (name: string): number => Number(status[name] ?? 0);
   if (!isReady(pod)) {
     const policy = stringAt(spec, 'unhealthyPodEvictionPolicy') || 'IfHealthyBudget';
@@ -137,7 +137,7 @@ function takeDisruption(
   const at = { ...path, resource: BUDGETS, name: String(name), subresource: 'status' };
   const now = registry.now();
   const take = (object: JsonObject): JsonObject => {
-    const disrupted = { ...objectAt(status, 'disruptedPods'), [path.name]: now };
+    const disrupted = { ...memberObject(status, 'disruptedPods'), [path.name]: now };
     const next: JsonObject = {
       ...status,
       disruptedPods: disrupted,

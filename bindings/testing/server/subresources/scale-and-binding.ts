@@ -2,7 +2,7 @@
  * The subresources that are not part of the object: scale, binding and eviction. A scale is a view
  * of an object: writing it writes the object's replicas. api.ts handles the other subresources.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { valueAt, withValueAt } from '../registry/json-paths.ts';
 import type { Kind } from '../registry/kinds.ts';
@@ -25,7 +25,7 @@ export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
   const { specReplicas = '', statusReplicas = '', selector = '' } = kind.scale ?? {};
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadataOf(object);
   const shown = kind.builtIn
-    ? selectorText(objectAt(object, 'spec').selector)
+    ? selectorText(memberObject(object, 'spec').selector)
     : valueAt(object, selector);
   return {
     kind: 'Scale',
@@ -51,7 +51,7 @@ function replicasAt(object: JsonObject, path: string): number | undefined {
 function selectorText(selector: unknown): string {
   if (!isObject(selector)) return '';
   const isLabels = selector.matchLabels === undefined && selector.matchExpressions === undefined;
-  const labels = isLabels ? selector : objectAt(selector, 'matchLabels');
+  const labels = isLabels ? selector : memberObject(selector, 'matchLabels');
   const parts = Object.entries(labels).map(([key, value]): [string, string] => [
     key,
     `${key}=${String(value)}`,
@@ -122,10 +122,10 @@ export function applyScale(
     kind: kind.kind,
   };
   const metadata = {
-    name: objectAt(config, 'metadata').name,
-    namespace: objectAt(config, 'metadata').namespace,
+    name: memberObject(config, 'metadata').name,
+    namespace: memberObject(config, 'metadata').namespace,
   };
-  const { replicas = 0 } = objectAt(config, 'spec');
+  const { replicas = 0 } = memberObject(config, 'spec');
   const wanted = withValueAt({ ...head, metadata }, kind.scale?.specReplicas ?? '', replicas);
   // The real server reports conflicts before a negative number.
   const guard: RequestOptions['guard'] = (...args) => {
@@ -154,7 +154,7 @@ function withReplicas(
   object: JsonObject,
   scale: JsonObject,
 ): JsonObject {
-  const replicas = objectAt(scale, 'spec').replicas ?? 0;
+  const replicas = memberObject(scale, 'spec').replicas ?? 0;
   requireReplicas(kind, path, replicas);
   return withValueAt(object, kind.scale?.specReplicas ?? '', replicas);
 }
@@ -183,7 +183,7 @@ export function bind(
   dryRun: boolean,
 ): Written {
   requireName(path, binding, 'Binding');
-  const target = objectAt(binding, 'target');
+  const target = memberObject(binding, 'target');
   const [node, targetKind] = [stringAt(target, 'name'), stringAt(target, 'kind')];
   if (targetKind !== '' && targetKind !== 'Node') {
     const given = JSON.stringify(targetKind);
@@ -201,13 +201,13 @@ export function bind(
     if (metadataOf(pod).deletionTimestamp !== undefined) {
       throw conflict(subject, `pod ${path.name} is being deleted, cannot be assigned to a host`);
     }
-    const assigned = stringAt(objectAt(pod, 'spec'), 'nodeName');
+    const assigned = stringAt(memberObject(pod, 'spec'), 'nodeName');
     if (assigned !== '')
       throw conflict(
         subject,
         `pod ${path.name} is already assigned to node ${JSON.stringify(assigned)}`,
       );
-    const status = objectAt(pod, 'status');
+    const status = memberObject(pod, 'status');
     const conditions = Array.isArray(status.conditions) ? status.conditions : [];
     const others = conditions.filter(
       (condition) => !isObject(condition) || condition.type !== 'PodScheduled',
@@ -218,17 +218,17 @@ export function bind(
       lastProbeTime: null,
       lastTransitionTime: now,
     };
-    const gates = objectAt(pod, 'spec').schedulingGates;
+    const gates = memberObject(pod, 'spec').schedulingGates;
     if (Array.isArray(gates) && gates.length > 0)
       throw conflict(subject, `pod ${path.name} has non-empty .spec.schedulingGates`);
     const merged = ['labels', 'annotations'].flatMap((member) => {
-      const both = { ...objectAt(was, member), ...objectAt(metadataOf(binding), member) };
+      const both = { ...memberObject(was, member), ...memberObject(metadataOf(binding), member) };
       return Object.keys(both).length > 0 ? [[member, both] as const] : [];
     });
     return {
       ...pod,
       metadata: { ...was, ...Object.fromEntries(merged) },
-      spec: { ...objectAt(pod, 'spec'), nodeName: node },
+      spec: { ...memberObject(pod, 'spec'), nodeName: node },
       status: { ...status, conditions: [...others, scheduled] },
     };
   });

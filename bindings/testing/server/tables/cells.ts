@@ -2,7 +2,7 @@
  * The cells of Tables for each kind, as kubectl prints them. kubernetes:
  * pkg/printers/internalversion/printers.go.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import { metadataOf } from '../registry/store.ts';
 
 export interface PrintColumn {
@@ -83,7 +83,7 @@ export function durationText(ms: number): string {
  */
 export function selectorText(selector: Json | undefined, plain = false): string {
   if (!isObject(selector)) return '<none>';
-  const labels = plain ? selector : objectAt(selector, 'matchLabels');
+  const labels = plain ? selector : memberObject(selector, 'matchLabels');
   const parts = Object.entries(labels)
     .map(([key, value]) => `${key}=${String(value)}`)
     .sort();
@@ -194,7 +194,7 @@ export function nodeCells(object: JsonObject, now: number): Json[] {
     ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady',
     ...(at(object, 'spec', 'unschedulable') === true ? ['SchedulingDisabled'] : []),
   ];
-  const labels = Object.entries(objectAt(metadataOf(object), 'labels'));
+  const labels = Object.entries(memberObject(metadataOf(object), 'labels'));
   const roles = labels.flatMap(([key, value]) =>
     key.startsWith('node-role.kubernetes.io/')
       ? [key.slice('node-role.kubernetes.io/'.length)]
@@ -228,7 +228,7 @@ export function nodeCells(object: JsonObject, now: number): Json[] {
 
 export function eventCells(object: JsonObject, now: number): Json[] {
   const about =
-    objectAt(object, 'involvedObject').kind === undefined ? 'regarding' : 'involvedObject';
+    memberObject(object, 'involvedObject').kind === undefined ? 'regarding' : 'involvedObject';
   const first =
     textField(object, 'firstTimestamp') ||
     textField(object, 'deprecatedFirstTimestamp') ||
@@ -304,8 +304,8 @@ export function jobCells(object: JsonObject, now: number): Json[] {
 }
 
 export function quotaCells(object: JsonObject): [requests: string, limits: string] {
-  const hard = objectAt(objectAt(object, 'status'), 'hard');
-  const used = objectAt(objectAt(object, 'status'), 'used');
+  const hard = memberObject(memberObject(object, 'status'), 'hard');
+  const used = memberObject(memberObject(object, 'status'), 'used');
   const rows = Object.keys(hard)
     .sort()
     .map((key) => {
@@ -325,7 +325,7 @@ export function targetsCell(object: JsonObject): string {
   if (cpu !== undefined) return `cpu: <unknown>/${String(cpu)}%`;
   const all = objects(object, 'spec', 'metrics').map((metric) => {
     const type = textField(metric, 'type');
-    const of = objectAt(metric, type.charAt(0).toLowerCase() + type.slice(1));
+    const of = memberObject(metric, type.charAt(0).toLowerCase() + type.slice(1));
     const utilization = at(of, 'target', 'averageUtilization');
     const value = textField(of, 'target', 'averageValue') || textField(of, 'target', 'value');
     const current = utilization === undefined ? value : `${String(utilization)}%`;
@@ -374,7 +374,8 @@ export const replicationCells = (object: JsonObject, now: number): Json[] => [
 ];
 
 export const storedData = (object: JsonObject): number =>
-  Object.keys(objectAt(object, 'data')).length + Object.keys(objectAt(object, 'binaryData')).length;
+  Object.keys(memberObject(object, 'data')).length +
+  Object.keys(memberObject(object, 'binaryData')).length;
 
 export const volumeClass = (object: JsonObject, member = 'volumeAttributesClassName'): string =>
   orDefault(textField(object, 'spec', member), '<unset>');

@@ -3,7 +3,7 @@
  * pkg/printers/internalversion/printers.go. Custom resources have the columns of their definition.
  */
 
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
 import {
@@ -62,7 +62,7 @@ function ownerText(owner: JsonObject): string {
 }
 
 function paramRef(o: JsonObject): string {
-  const ref = objectAt(objectAt(o, 'spec'), 'paramRef');
+  const ref = memberObject(memberObject(o, 'spec'), 'paramRef');
   const named = textField(ref, 'name');
   if (named !== '') return `${textField(ref, 'namespace') || '*'}/${named}`;
   return isObject(ref.selector) ? goSelector(ref.selector) : '<unset>';
@@ -70,7 +70,7 @@ function paramRef(o: JsonObject): string {
 
 /** A selector as Go prints it. */
 function goSelector(selector: JsonObject): string {
-  const labels = objectAt(selector, 'matchLabels');
+  const labels = memberObject(selector, 'matchLabels');
   const pairs = Object.keys(labels)
     .sort()
     .map((key) => `${key}: ${String(labels[key])},`);
@@ -138,7 +138,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|VolumeAttributesClass|' +
       'Reason|Age|VolumeMode*',
     (o, now) => {
-      const claim = objectAt(objectAt(o, 'spec'), 'claimRef');
+      const claim = memberObject(memberObject(o, 'spec'), 'claimRef');
       const ends = stringAt(metadataOf(o), 'deletionTimestamp') !== '';
       return [
         name(o),
@@ -190,7 +190,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   'apiregistration.k8s.io/apiservices': [
     'Name|Service|Available|Age',
     (o, now) => {
-      const service = objectAt(objectAt(o, 'spec'), 'service');
+      const service = memberObject(memberObject(o, 'spec'), 'service');
       const shown =
         service.name === undefined
           ? 'Local'
@@ -308,7 +308,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   'networking.k8s.io/ingressclasses': [
     'Name|Controller|Parameters|Age',
     (o, now) => {
-      const parameters = objectAt(objectAt(o, 'spec'), 'parameters');
+      const parameters = memberObject(memberObject(o, 'spec'), 'parameters');
       const group = textField(parameters, 'apiGroup');
       const shown =
         parameters.name === undefined
@@ -365,7 +365,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|AttachRequired:boolean|PodInfoOnMount:boolean|StorageCapacity:boolean|TokenRequests|' +
       'RequiresRepublish:boolean|Modes|Age',
     (o, now) => {
-      const spec = objectAt(o, 'spec');
+      const spec = memberObject(o, 'spec');
       const requests = objects(o, 'spec', 'tokenRequests').map(({ audience }) => String(audience));
       return [
         name(o),
@@ -387,8 +387,9 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age',
     (o, now) => {
       const isDefault =
-        objectAt(metadataOf(o), 'annotations')['storageclass.kubernetes.io/is-default-class'] ===
-        'true';
+        memberObject(metadataOf(o), 'annotations')[
+          'storageclass.kubernetes.io/is-default-class'
+        ] === 'true';
       return [
         isDefault ? `${name(o)} (default)` : name(o),
         textField(o, 'provisioner'),
@@ -466,13 +467,16 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations': [
     'Name|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age',
     (o, now) => {
-      const spec = objectAt(o, 'spec');
-      const queuing = objectAt(objectAt(objectAt(spec, 'limited'), 'limitResponse'), 'queuing');
+      const spec = memberObject(o, 'spec');
+      const queuing = memberObject(
+        memberObject(memberObject(spec, 'limited'), 'limitResponse'),
+        'queuing',
+      );
       const of = (value: Json | undefined): Json => value ?? '<none>';
       return [
         name(o),
         textField(spec, 'type'),
-        of(objectAt(spec, 'limited').nominalConcurrencyShares),
+        of(memberObject(spec, 'limited').nominalConcurrencyShares),
         of(queuing.queues),
         of(queuing.handSize),
         of(queuing.queueLengthLimit),
@@ -483,7 +487,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   'networking.k8s.io/ipaddresses': [
     'Name|ParentRef',
     (o, now) => {
-      const parent = objectAt(objectAt(o, 'spec'), 'parentRef');
+      const parent = memberObject(memberObject(o, 'spec'), 'parentRef');
       const [group, namespace] = [textField(parent, 'group'), textField(parent, 'namespace')];
       const resource =
         `${textField(parent, 'resource')}${group === '' ? '' : `.${group}`}`.toLowerCase();
@@ -519,7 +523,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
 };
 
 function paramKind(object: JsonObject): string {
-  const kind = objectAt(objectAt(object, 'spec'), 'paramKind');
+  const kind = memberObject(memberObject(object, 'spec'), 'paramKind');
   return kind.kind === undefined
     ? '<unset>'
     : `${textField(kind, 'apiVersion')}/${textField(kind, 'kind')}`;

@@ -2,7 +2,7 @@
  * What a write to `/ephemeralcontainers` or `/resize` of a Pod may change. kubernetes:
  * pkg/apis/core/validation/validation.go ValidatePodEphemeralContainersUpdate, ValidatePodResize.
  */
-import { isObject, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isObject, type JsonObject, memberObject, sameJson } from '../json.ts';
 import { qosClass } from '../registry/admission.ts';
 import type { Place } from './place.ts';
 import { podSpec } from './pod-spec.ts';
@@ -67,9 +67,9 @@ function unresizable(spec: JsonObject): JsonObject {
   const of = (member: string): JsonObject[] => {
     const list = spec[member];
     return (Array.isArray(list) ? list.filter(isObject) : []).map((container) => {
-      const resources = objectAt(container, 'resources');
+      const resources = memberObject(container, 'resources');
       const rest = (name: string): JsonObject => {
-        const { cpu: _, memory: __, ...others } = objectAt(resources, name);
+        const { cpu: _, memory: __, ...others } = memberObject(resources, name);
         return others;
       };
       return {

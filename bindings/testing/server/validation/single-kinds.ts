@@ -2,7 +2,7 @@
  * The rules of groups with a single kind: Lease, PodDisruptionBudget, PriorityClass and
  * RuntimeClass. kubernetes: pkg/apis/{coordination,policy,scheduling,node}/validation.
  */
-import { objectAt, stringAt } from '../json.ts';
+import { memberObject, stringAt } from '../json.ts';
 import { dnsLabel } from '../registry/names.ts';
 import { countOrPercent, labelSelector, labels, notAboveAll } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
@@ -47,7 +47,8 @@ const SYSTEM: Readonly<Record<string, number>> = {
   'system-node-critical': 2_000_001_000,
 };
 
-const nameOf = (object: Place): string => stringAt(objectAt(object.members, 'metadata'), 'name');
+const nameOf = (object: Place): string =>
+  stringAt(memberObject(object.members, 'metadata'), 'name');
 
 function priorityClass(object: Place): void {
   const [value, policy] = [object.at('value'), object.at('preemptionPolicy')];
