@@ -14,7 +14,14 @@ import type { Clock } from '../base/clock.ts';
 import { requireFunction } from '../base/errors.ts';
 import type { Histogram } from '../base/exposition.ts';
 import { tell } from '../base/handle-error.ts';
-import type { Core, CoreExports } from '../wasm/core.ts';
+import {
+  type Core,
+  type CoreExports,
+  STATS_ADDS,
+  STATS_BUCKETS,
+  STATS_WAITS,
+  STATS_WORKS,
+} from '../wasm/core.ts';
 
 interface Metric {
   inc(): void;
@@ -171,19 +178,19 @@ function readBy(
   { name, core, handle, clock, hasLevels }: Metered,
 ): QueueMetrics {
   let retries: number | undefined;
-  // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
+  // A histogram is a sum, the buckets, and the count of what is above the last bound.
   const histogram = (first: number): Histogram => {
     const start = (core.exports.queueStats(handle) >>> 3) + first;
-    const values = core.doubles().slice(start, start + 14);
+    const values = core.doubles().slice(start, start + 1 + STATS_BUCKETS + 1);
     return { sum: values[0] as number, counts: [...values.subarray(1)] };
   };
   const dispose = provider[readsCore]({
     name,
     depth: () => core.exports.queueDepth(handle),
-    adds: () => core.doubles()[core.exports.queueStats(handle) >>> 3] as number,
+    adds: () => core.doubles()[(core.exports.queueStats(handle) >>> 3) + STATS_ADDS] as number,
     retries: () => retries,
-    queueSeconds: () => histogram(2),
-    workSeconds: () => histogram(16),
+    queueSeconds: () => histogram(STATS_WAITS),
+    workSeconds: () => histogram(STATS_WORKS),
     unfinishedSeconds: () => core.exports.queueUnfinished(handle, clock.now()),
     longestSeconds: () => core.exports.queueLongest(handle, clock.now()),
     ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
