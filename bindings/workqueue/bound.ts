@@ -1,10 +1,10 @@
 /**
- * The bound of a queue with `maxDepth`: it refuses what a full queue does not know yet, by an error
- * or silently, and counts that.
+ * The bound of a queue with `maxDepth`: a full queue refuses new keys, by an error or silently, and
+ * counts them.
  */
 import { CapstanError } from '../base/errors.ts';
 
-/** What is asked of the queue that has the bound. */
+/** The parts of a queue that its bound needs. */
 export interface Bounded<T> {
   depth(): number;
   knows(item: T): boolean;
@@ -22,8 +22,8 @@ export class Bound {
   }
 
   /**
-   * Whether a full queue drops the item; throws if it shall. A key that it knows already is never
-   * refused.
+   * Whether a full queue drops the item; throws QUEUE_FULL unless `whenFull` is 'drop'. A key that
+   * the queue has already is never refused.
    */
   refuses<T>(queue: Bounded<T>, item: T): boolean {
     const depth = queue.depth();

@@ -1,8 +1,7 @@
 /**
- * Handing out by an order of the user's (`QueueOptions.order`). What that order throws is the
- * caller's to see where it has asked for a key or added one; a key that is ready is never lost by
- * it. Those that the order does not have, as it threw when it was given them or when it gave them
- * out, are handed out before its own.
+ * The user's order of ready keys (`QueueOptions.order`). What the order throws fails the call that
+ * added a key or asked for one, and loses no ready key: keys that the order lost, because it threw
+ * in push() or pop(), are kept here and handed out before those of the order.
  */
 
 import { invalid } from '../base/errors.ts';
@@ -19,10 +18,10 @@ const WHAT = 'queue order';
  * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
  * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
  *
- * What it throws costs no key. `push` in an add: the add throws it and has not happened; when a key
- * is done or due, that is reported and the key is handed out before the others. `touch`: the add
- * throws it. `len` and `pop`: the get is rejected, also one that waits; what an order was given
- * and says it has no more is reported and handed out. None of them may be async.
+ * What it throws loses no key. `push` in an add: the add throws it and has no effect; when a key is
+ * done or due, the error is reported and the key is handed out before the others. `touch`: the add
+ * throws it. `len` and `pop`: the get rejects, also one that waits. Keys that were pushed and that
+ * an empty order no longer has are reported and handed out. None of the functions may be async.
  */
 export interface QueueOrder<T> {
   touch(item: T): void;
@@ -31,7 +30,7 @@ export interface QueueOrder<T> {
   pop(): T;
 }
 
-/** What a queue with an order has. */
+/** The parts of a queue that its order needs. */
 export interface Ordered<T> {
   readonly core: CoreOfQueue;
   readonly handle: number;
@@ -42,11 +41,11 @@ export interface Ordered<T> {
 
 export class CustomOrder<T> {
   readonly #order: QueueOrder<T>;
-  /** Slots of ready keys that the order does not have. */
+  /** Slots of ready keys that the order lost. */
   readonly #kept = new Set<number>();
-  /** How many keys it was given and has not given out. */
+  /** How many keys were pushed and not popped. */
   #given = 0;
-  /** Calls of `pop` that are under way: their keys are not lost. */
+  /** Calls of `pop` that run: their keys are not lost. */
   #popping = 0;
 
   constructor(order: QueueOrder<T>) {
@@ -67,13 +66,13 @@ export class CustomOrder<T> {
     reportRejection(this.#order.touch(item), WHAT);
   }
 
-  /** A key is ready. Throws what the order throws: then it is for the caller to see to the key. */
+  /** A key is ready. Throws what the order throws; the caller then has the key. */
   push(item: T): void {
     reportRejection(this.#order.push(item), WHAT);
     this.#given++;
   }
 
-  /** The same for a key that nobody could add again: it is kept where the order throws. */
+  /** The same for a key without a caller: if the order throws, the key is kept here. */
   pushOrKeep(slot: number, item: T): void {
     try {
       this.push(item);
@@ -84,11 +83,10 @@ export class CustomOrder<T> {
   }
 
   /**
-   * Hands out the key that the order pops: its slot, or NOTHING when there is none. Also when the
-   * order or a key function has left none of the gets waiting that it is for: then the order has
-   * the item back, as nobody would ever be done with it. Of several items with one key it is the
-   * order, told of each by `touch`, that says which is handed out: that one takes the key's place
-   * in `items`.
+   * Hands out the key that the order pops: its slot, or NOTHING when there is none. If the order or
+   * a key function ended all gets in `waiting`, the item is pushed again and the answer is NOTHING,
+   * because no caller would call done(). If several items have the key, the popped one replaces the
+   * stored one in `items`; the order got each by `touch`.
    */
   take(queue: Ordered<T>, now: number, waiting?: { readonly size: number }): number {
     const { core, handle, keys, items } = queue;
@@ -135,7 +133,7 @@ export class CustomOrder<T> {
     }
   }
 
-  /** The order is empty: what it was given and has not given out it has lost. */
+  /** The order is empty: it lost the keys that were pushed and not popped. */
   #keepLost({ core, handle, items }: Ordered<T>): void {
     if (this.#given <= 0 || this.#popping > 0) return;
     this.#given = 0;

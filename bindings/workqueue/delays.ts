@@ -133,12 +133,12 @@ export class Delays<T> implements DelayCalls<T> {
     }
   }
 
-  /** An item is added after a delay: the metrics are told. */
+  /** Counts a delayed add in the metrics. */
   retried(): void {
     this.#retries?.inc();
   }
 
-  /** Drops all that waits, at the shutdown. */
+  /** Drops all keys that wait, at the shutdown. */
   drop(): void {
     this.disarm();
     this.#aside.length = 0;
@@ -148,7 +148,7 @@ export class Delays<T> implements DelayCalls<T> {
   #arm(at: number): void {
     const { clock } = this.#queue;
     const ms = Math.min(at - clock.now(), HEARTBEAT_MS);
-    this.disarm(); // a clock that throws below leaves no timer that is believed to be set
+    this.disarm(); // if the clock throws below, no timer counts as set
     this.#timer = clock.setTimer(() => this.#fire(), ms);
     this.#inner?.waiters.add(this);
     this.#timerAt = clock.now() + ms;
@@ -169,7 +169,7 @@ export class Delays<T> implements DelayCalls<T> {
     try {
       this.drop();
     } catch (error) {
-      handleError(error, 'delayed adds, at the end of the queue that they were for'); // poisoned
+      handleError(error, 'delayed adds, at the end of the inner queue'); // poisoned
     }
   }
 
@@ -197,7 +197,7 @@ export class Delays<T> implements DelayCalls<T> {
       if (this.#aside.length > 0) this.#arm(Math.min(next, this.#queue.clock.now() + AGAIN_MS));
       else if (next < NEVER) this.#arm(next);
     } catch (error) {
-      // After the first error, or after the queue was disposed of meanwhile, this is no news.
+      // A second error, or one after dispose(), is not reported.
       if (!reported && !this.#queue.isDisposed) handleError(error, 'delayed adds');
     }
   }

@@ -2,12 +2,12 @@
  * How often each key has failed. The core knows keys and gives them slots (item-slots.ts); the
  * counts lie here, by slot.
  *
- * - A forgotten key keeps its slot for a while, with a count of zero: most fail again, and then
- *   nothing is deleted and made anew. While more than SPARE keys plus the live ones are zero, each
+ * - A forgotten key keeps its slot for a while, with a count of zero: most keys fail again, and
+ *   then need no new slot. While more than SPARE keys plus the live ones are zero, each
  *   forget() looks at SWEEP slots in turn and gives back the zeros among them. So there are never
  *   more slots than 8/3 of the most keys that were ever live at once, and a few; each call costs
  *   O(1).
- * - When the last live key is forgotten, a large table is given back to the core as a whole.
+ * - When the last live key is forgotten, a large table is freed as a whole.
  * - With `forgetAfter`, a key that has not failed for that long after the end of its last delay
  *   counts as forgotten from that moment. There is no timer: time is compared when the key is
  *   looked at, and each add() looks at EXPIRE slots in turn and gives back those whose time is
@@ -24,7 +24,7 @@ const MOST = 0x7fffffff; // counts end here
 const SPARE = 64;
 const SWEEP = 4;
 const EXPIRE = 2;
-/** A table of more slots than this is given back when no key is live. */
+/** A table with more slots than this is freed when no key is live. */
 const SMALL = 1024;
 
 export interface FailureOptions<T> {
@@ -38,12 +38,12 @@ export class Failures<T> {
   #live = 0; // counts above zero
   #zeros = 0; // forgotten keys that have a slot yet
   #top = 0; // slots from here on were never used
-  #hand = 0; // the slot that was looked at last in turn
+  #hand = 0; // the slot that the sweep looked at last
 
   readonly #clock: Clock;
   readonly #forgetAfter: number; // Infinity: never
   #now = 0; // as of the call that is running
-  // with forgetAfter, by slot: from when on its count means nothing
+  // with forgetAfter, by slot: when its count expires
   #ends: Float64Array | undefined;
 
   constructor({ key, forgetAfter, clock }: FailureOptions<T>) {
@@ -54,7 +54,7 @@ export class Failures<T> {
     if (this.#forgetAfter < Number.POSITIVE_INFINITY) this.#ends = new Float64Array(SPARE);
   }
 
-  /** Whether it knows no items but strings and requests. */
+  /** Whether it takes only strings and requests. */
   readonly keyless: boolean;
 
   /** Slots in use: live keys and forgotten ones. */
@@ -82,7 +82,7 @@ export class Failures<T> {
     return count;
   }
 
-  /** The key that was counted last waits for so many milliseconds now. */
+  /** The key that was counted last now waits for `ms`. */
   waits(ms: number): void {
     if (this.#ends !== undefined)
       this.#ends[this.#slots.last] = this.#now + Math.max(ms, 0) + this.#forgetAfter;
@@ -133,8 +133,8 @@ export class Failures<T> {
   }
 
   /**
-   * Looks at the next slots in turn: what is over is given back, and what is forgotten while there
-   * is too much of it.
+   * Looks at the next slots in turn and releases those whose count has expired, and those of
+   * forgotten keys while there are too many.
    */
   #sweep(slots: number): void {
     for (let i = 0; i < slots && this.#top > 0; i++) {
@@ -162,7 +162,7 @@ export class Failures<T> {
     return true;
   }
 
-  /** Makes room for the end of a slot that is NEW; on an error nobody has it. */
+  /** Makes room for the end of a slot that is NEW; on an error the slot is released. */
   #growEnds(slot: number): void {
     try {
       const ends = new Float64Array(2 * slot);

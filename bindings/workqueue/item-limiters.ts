@@ -18,7 +18,7 @@ import {
   type RateLimiter,
 } from './limiters.ts';
 
-/** The counts of a limiter, from what its user gave. */
+/** Checks the options of a limiter and makes its counts. */
 function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
   requireNames('options', options, 'option of a limiter', LIMITER_NAMES);
   const { key, forgetAfter, clock } = options;
@@ -45,8 +45,8 @@ abstract class ItemLimiter<T> implements RateLimiter<T> {
   }
 
   /**
-   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
-   * Every later call is an error DISPOSED.
+   * Frees the memory of the counts at once; otherwise garbage collection of the limiter does. Later
+   * calls throw DISPOSED.
    */
   dispose(): void {
     this.failures.dispose();
@@ -151,13 +151,13 @@ export function defaultControllerRateLimiter<T = string>(
   return ownedControllerRateLimiter(options).limiter;
 }
 
-/** A limiter for an owner that gives its memory back. */
+/** A limiter whose owner disposes of it. */
 export interface OwnLimiter<T> {
   readonly limiter: RateLimiter<T>;
   dispose(): void;
 }
 
-/** The same for such an owner, with the limit for all together or without it. */
+/** The default limiter for such an owner; `forAll`: with the limit for all items together. */
 export function ownedControllerRateLimiter<T>(
   options?: LimiterOptions<T>,
   forAll = true,

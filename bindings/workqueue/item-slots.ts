@@ -3,11 +3,11 @@
  * row (when, numRequeues, forget) or many items in the same order again (when a server is away,
  * every key fails in the order in which it failed before).
  *
- * Hashing a key is most of what a look-up costs, so two slots are guessed first: that of the key
- * that was named last, and, for intern(), the one that followed the slot before the last time. A
- * guess is believed only when the key itself is equal, so a wrong one costs a comparison, which
- * ends at once for the same string object; where guesses fail they are made rarely. What is guessed
- * is a slot and nothing else: an item has a slot exactly while the core's record is in use.
+ * Hashing a key is most of the cost of a look-up, so two slots are guessed first: that of the key
+ * that was named last and, for intern(), the slot that came after the previous one the last time. A
+ * guess counts only if the keys are equal, so a wrong guess costs one string comparison, which is
+ * immediate for the same string object. If guesses fail, they are made rarely. Invariant: an item
+ * has a slot exactly while the core's record is in use.
  */
 import { type Core, type CoreExports, disposedExports, NOTHING } from '../wasm/core.ts';
 import {
@@ -39,7 +39,7 @@ export const NEW = -1;
 
 const disposed = disposedExports('the limiter');
 
-/** Carries a request that has been read to a table, which reads it again. */
+/** Passes a request that was read to a table, which reads it again. */
 const carrier = { namespace: '', name: '' };
 
 export class ItemSlots<T> {
@@ -47,7 +47,7 @@ export class ItemSlots<T> {
   readonly #key: KeyFunction<T> | undefined;
   readonly #text: KeyFunction<T>;
   readonly #pairs: boolean;
-  // those that the slots were made with: others mean that the instance is poisoned
+  // the exports at construction; if those of the core differ, the instance is poisoned
   #exports: CoreExports;
   #holding: Holding;
   #table: KeyTable<unknown>;
@@ -113,7 +113,7 @@ export class ItemSlots<T> {
     return slot;
   }
 
-  /** What the owner keeps for a slot in use: any int32, NEW since it was given out. */
+  /** The owner's number for a slot in use: an int32, NEW at first. */
   value(slot: number): number {
     return this.#words[2 * slot] as number;
   }
@@ -122,7 +122,7 @@ export class ItemSlots<T> {
     this.#words[2 * slot] = value;
   }
 
-  /** To be called for a NEW slot that intern() has just answered: from now on it is guessed. */
+  /** Call it for a NEW slot that intern() has just answered: from now on it is guessed. */
   remember(slot: number): void {
     if (slot >= REMEMBERED) return;
     while (this.#names.length <= slot) this.#names.push(undefined);
@@ -147,8 +147,8 @@ export class ItemSlots<T> {
   }
 
   /**
-   * Gives all slots back, and their memory to the instance. False: there was no memory to begin
-   * anew, and nothing has changed.
+   * Releases all slots and their memory. False: there was no memory for a new table, and nothing
+   * has changed.
    */
   clear(): boolean {
     const handle = this.#core.exports.keysNew();
@@ -221,7 +221,7 @@ export class ItemSlots<T> {
     return slot;
   }
 
-  /** Makes room for a slot that has just been given out; on an error nobody has it. */
+  /** Makes room for a new slot; on an error the slot is released. */
   #grow(slot: number): void {
     try {
       this.#words = roomFor(Math.max(this.#words.length, slot + 1), this.#words);

@@ -24,7 +24,7 @@ export interface RateLimiter<T = string> {
   numRequeues(item: T): number;
 }
 
-/** Of the rate limiters. */
+/** Options of the rate limiters. */
 export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock | undefined;
@@ -171,8 +171,8 @@ function isKeyless<T>(limiter: RateLimiter<T>): boolean {
 }
 
 /**
- * Throws CapstanError INVALID_ARGUMENT for one of the limiters here without a `key` in a queue that
- * has one: it would refuse the first item that fails. Requests it knows without one.
+ * Throws CapstanError INVALID_ARGUMENT if the queue has a `key` and the limiter, one of this
+ * package, has none: it would refuse the first item that fails. Requests need no `key`.
  */
 export function requireSameKeys<T>(limiter: RateLimiter<T>, key: KeyFunction<T> | undefined): void {
   if (key === undefined || (key as unknown) === requestKey || !isKeyless(limiter)) return;

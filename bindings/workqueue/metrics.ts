@@ -94,7 +94,7 @@ export interface ReadingProvider extends MetricsProvider {
   [readsCore](source: QueueSource): () => void;
 }
 
-/** What the metrics of a queue are: a meter where the provider hears of each operation. */
+/** The metrics of a queue; with a meter if the provider is called for each operation. */
 export interface QueueMetrics {
   readonly meter?: CallingMeter;
   /** The counter of retries, which only queues with delays have. */
@@ -105,8 +105,8 @@ export interface QueueMetrics {
 type Counter = Pick<Metric, 'inc'>;
 
 /**
- * What tells of the item taken last: its times are read now, as its receiver may take another
- * item before the metrics are called.
+ * Makes the call of the metrics for the item taken last: its times are read now, as its receiver
+ * may take another item before the metrics are called.
  */
 export function tellsOfTaken(meter: CallingMeter, exports: CoreExports): () => void {
   const wait = exports.queueLastWait();

@@ -85,7 +85,7 @@ export const QUEUE_NAMES = namesOf<QueueOptions<never>>()({
 
 /** What differs between the classes of queues when one is made. */
 export interface QueueKind {
-  /** Of its options. */
+  /** The names of its options. */
   readonly names: Names;
   /**
    * Set when keys have priorities. After `everyMs` of waiting a key counts as one of the next
@@ -96,7 +96,7 @@ export interface QueueKind {
 
 export const PLAIN_QUEUE: QueueKind = { names: QUEUE_NAMES, levels: undefined };
 
-/** The order of the user's, by either of its names. */
+/** The user's order, by either of its names. */
 export function orderOf<T>({ order, queue }: QueueOptions<T>): QueueOrder<T> | undefined {
   if (order !== undefined && queue !== undefined)
     throw invalid('queue', 'nothing beside "order", which is its new name', queue);
@@ -104,8 +104,8 @@ export function orderOf<T>({ order, queue }: QueueOptions<T>): QueueOrder<T> | u
 }
 
 /**
- * All but `inner`, which only the queue itself can tell. `rules`: what an add does to a wait
- * (ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF).
+ * Checks the options, except the class of `inner`, which the queue checks. `rules`: what an add
+ * does to a wait (ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF).
  */
 export function checkOptions<T>(
   options: QueueOptions<T>,

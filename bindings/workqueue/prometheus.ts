@@ -29,9 +29,9 @@ import {
 type Flavor = 'client-go' | 'controller-runtime';
 
 /**
- * Figures of a name that no live queue of ours has: those that are reported through the methods of
- * MetricsProvider, or what disposed queues have counted. A figure that was never asked for is
- * undefined.
+ * Figures of a queue name that come from no live queue of this package: those reported through the
+ * methods of MetricsProvider, or the counts of disposed queues. A figure that was never requested
+ * is undefined.
  */
 class Figures implements QueueSource {
   readonly name: string;
@@ -82,7 +82,7 @@ class Figures implements QueueSource {
     };
   }
 
-  /** Adds what a queue that is disposed of has counted. Its gauges go with it. */
+  /** Adds the counts of a queue that is disposed of. Its gauges are dropped. */
   take(source: QueueSource): void {
     this.counter('adds', source.adds() ?? 0)();
     const retries = source.retries();
@@ -111,7 +111,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
   readonly #manual = new Map<string, Figures>();
-  /** A counter that went back would look like a restart to those who add up its increases. */
+  /** Kept, as Prometheus takes a counter that decreases for a restart. */
   readonly #ended = new Map<string, Figures>();
 
   /**

@@ -66,7 +66,7 @@ import {
   itemsOf,
   problemOf,
   problemOfGet,
-  told,
+  withTaken,
 } from './waiting-calls.ts';
 
 /** The number in snapshots from which on a queue that wraps another numbers its own keys. */
@@ -250,7 +250,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * with done(). A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
   get(options?: GetOptions<T>): Promise<Got<T>> {
-    return this.next(options, told(options?.taken, gotten));
+    return this.next(options, withTaken(options?.taken, gotten));
   }
 
   /**

@@ -51,8 +51,8 @@ export function problemOf(options: object | undefined, call: string, names: Name
   return undefined;
 }
 
-/** Tells of the item that a get() answers, then answers. */
-export function told<T, G>(
+/** Wraps `answer` in a call of `taken` with the item. */
+export function withTaken<T, G>(
   taken: ((item: T) => void) | undefined,
   answer: (item: T | undefined) => G,
 ): (item: T | undefined) => G {
@@ -64,8 +64,8 @@ export function told<T, G>(
 }
 
 /**
- * What a queue hands out, until its shutdown. A loop that is left while it waits is handed no item,
- * as that would stay in processing.
+ * The items that a queue hands out, until its shutdown. A loop that ends while it waits gets no
+ * item, because the item would stay in processing.
  */
 export function itemsOf<T>(queue: {
   get(options: GetOptions<T>): Promise<Got<T>>;
@@ -114,7 +114,7 @@ function waitIn<V, R>(
         try {
           resolve(answer(value));
         } catch (error) {
-          reject(error); // of this call alone: its resolver has nothing to do with it
+          reject(error); // only this call fails, not the one that resolves it
         }
       },
       reject,
@@ -155,11 +155,11 @@ export class Gets<T> implements Line<T | undefined> {
   }
 
   /**
-   * Hands out what is ready. `taken` may call back: the item has its owner by then, and is not
-   * handed out again. `take` may call back too and serve waiters, or send them away: it takes
-   * nothing when none is left, and the item is for the first one that waits after that. What `take`
-   * throws (an order, a clock) rejects the first waiter, as it does a get() that finds a key ready:
-   * the caller that made the key ready has nothing to do with it.
+   * Hands out ready items to the waiters, the first one first. `take` and `taken` run user code (an
+   * order, a clock, metrics), which may call back: `take` may end waiters, and takes no item when
+   * none is left; before `taken` is called, the waiter has its item. What `take` throws rejects the
+   * first waiter, as it rejects a get() that finds a key ready, and not the call that made the key
+   * ready.
    */
   serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
     while (this.#waiters.size > 0) {
@@ -188,7 +188,7 @@ export class Gets<T> implements Line<T | undefined> {
     return waiter;
   }
 
-  /** Tells all of them: of the shutdown, or of an error. */
+  /** Ends all: with the shutdown, or with an error. */
   end(error?: CapstanError): void {
     endAll(this.#waiters, error);
     this.#waiters.clear();
