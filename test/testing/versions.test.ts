@@ -263,3 +263,59 @@ test('a definition in a group of Kubernetes needs an approval annotation', async
     `${field}: Invalid value: "me": ${wanted}`,
   ]);
 });
+
+const withLists = (...types: ('set' | 'atomic')[]): object =>
+  definition(
+    ...types.map((type, at) => {
+      const list = { type: 'array', items: text, 'x-kubernetes-list-type': type };
+      const map = { type: 'object', additionalProperties: text };
+      const labels = { ...map, 'x-kubernetes-map-type': type === 'set' ? 'granular' : 'atomic' };
+      const spec = { type: 'object', properties: { list, labels } };
+      const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+      return { name: `v${at + 1}`, served: true, storage: at === 0, schema };
+    }),
+  );
+
+/** What each manager owns of the spec. */
+const specOwners = (object: object): Record<string, unknown> => {
+  const { metadata } = object as {
+    metadata: { managedFields: { manager: string; fieldsV1: { 'f:spec'?: object } }[] };
+  };
+  return Object.fromEntries(
+    metadata.managedFields.map(({ manager, fieldsV1 }) => [manager, fieldsV1['f:spec']]),
+  );
+};
+
+// The entries of all managers were compared by the types of the version of the write: the owner of
+// an item of a set lost the list itself when a version with an atomic list replaced it.
+test('the fields of a manager are compared by the types of the version that it wrote in', async () => {
+  const { api } = await startApi();
+  await api.make(CRDS, withLists('set', 'atomic'));
+  await api.make(path('v1'), web('v1', 'a', { list: ['a', 'b'] }));
+  const { body } = await api.send('PATCH', `${path('v2')}/a`, {
+    body: { spec: { list: ['b', 'c'] } },
+    type: 'application/merge-patch+json',
+    query: { fieldManager: 'two' },
+  });
+  expect(specOwners(body)).toEqual({
+    unknown: { '.': {}, 'f:list': { '.': {}, 'v:"b"': {} } },
+    two: { 'f:list': {} },
+  });
+});
+
+// A list that became atomic kept an owner for each of its items.
+test('the owner of items owns the whole of a list or map that has become atomic', async () => {
+  const { api } = await startApi();
+  await api.make(CRDS, withLists('set'));
+  await api.make(path('v1'), web('v1', 'a', { list: ['a', 'b'], labels: { k: 'v' } }));
+  await api.send('PATCH', CRD, {
+    body: withLists('atomic'),
+    type: 'application/merge-patch+json',
+  });
+  const { body } = await api.send('PATCH', `${path('v1')}/a`, {
+    body: { metadata: { labels: { a: 'b' } } },
+    type: 'application/merge-patch+json',
+    query: { fieldManager: 'two' },
+  });
+  expect(specOwners(body).unknown).toEqual({ '.': {}, 'f:labels': {}, 'f:list': {} });
+});

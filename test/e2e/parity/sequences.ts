@@ -152,6 +152,13 @@ const BEFORE = schema({
   list: { type: 'array', items: { type: 'string' } },
   map: { type: 'object', additionalProperties: { type: 'string' } },
 });
+/** The same with owners of the items of the list. */
+const GRANULAR = schema({
+  size: { type: 'integer' },
+  name: { type: 'string' },
+  list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+  map: { type: 'object', additionalProperties: { type: 'string' } },
+});
 /** The changed schemas of `v1`. */
 const AFTER: readonly JsonObject[] = [
   schema({ size: { type: 'string' }, name: { type: 'string' } }),
@@ -164,6 +171,14 @@ const AFTER: readonly JsonObject[] = [
     list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
     map: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
   }),
+  schema({
+    name: { type: 'string' },
+    list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'atomic' },
+    map: {
+      ...{ type: 'object', additionalProperties: { type: 'string' } },
+      'x-kubernetes-map-type': 'atomic',
+    },
+  }),
   schema({}, { 'x-kubernetes-preserve-unknown-fields': true }),
   schema({
     size: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] },
@@ -172,6 +187,7 @@ const AFTER: readonly JsonObject[] = [
 ];
 
 function redefinition(random: Random): RequestStep[] {
+  const before = random.pick([BEFORE, GRANULAR]);
   const object = (name: string, of: string, spec: JsonObject): JsonObject => ({
     apiVersion: `NS.example.com/${of}`,
     kind: 'Bar',
@@ -191,7 +207,7 @@ function redefinition(random: Random): RequestStep[] {
       group: 'NS.example.com',
       scope: 'Namespaced',
       names: { plural: 'bars', kind: 'Bar' },
-      versions: [version('v1', BEFORE, { storage: true })],
+      versions: [version('v1', before, { storage: true })],
     },
   };
   const after = random.pick(AFTER);
@@ -199,7 +215,7 @@ function redefinition(random: Random): RequestStep[] {
   const storage = random.chance(0.4);
   const versions = [
     version('v1', after, { storage: !storage, served: random.chance(0.85) }),
-    version('v2', random.chance(0.5) ? after : BEFORE, {
+    version('v2', random.chance(0.5) ? after : before, {
       storage,
       ...(random.chance(0.3)
         ? { additionalPrinterColumns: [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }] }

@@ -100,15 +100,28 @@ export class FieldSet {
     for (const [element, { member, below }] of this.#nodes) {
       const field = element.startsWith('f:') ? element.slice(2) : undefined;
       const named = field !== undefined && below.size > 0 && type?.map?.field(field) !== undefined;
-      const child =
-        field !== undefined
-          ? type?.map && memberType(type.map, field)
-          : element.startsWith('k:')
-            ? type?.list?.items()
-            : undefined;
+      const child = childType(type, element);
       nodes.set(element, { member: member || named, below: below.withNamedFields(child) });
     }
     return new FieldSet(nodes);
+  }
+
+  /**
+   * The set in a changed schema: the owner of fields of a list or map that has become atomic owns
+   * the list or map as a whole. structured-merge-diff: typed/reconcile_schema.go.
+   */
+  reconciledWith(type: Atom | undefined): FieldSet {
+    if (type === undefined || this.size === 0) return this;
+    const nodes = new Map<string, Node>();
+    let isSame = true;
+    for (const [element, node] of this.#nodes) {
+      const child = childType(type, element);
+      const isWhole = node.below.size > 0 && isAtomic(child);
+      const below = isWhole ? FieldSet.empty : node.below.reconciledWith(child);
+      nodes.set(element, { member: node.member || isWhole, below });
+      isSame &&= below === node.below;
+    }
+    return isSame ? this : new FieldSet(nodes);
   }
 
   /** All paths; at each level those that end there come first. */
@@ -169,6 +182,18 @@ export class FieldSet {
 }
 
 const EMPTY = new FieldSet(new Map());
+
+/** The type of what an element names. */
+function childType(type: Atom | undefined, element: string): Atom | undefined {
+  if (!element.startsWith('f:')) return type?.list?.items();
+  return type?.map && memberType(type.map, element.slice(2));
+}
+
+/** A type of several shapes is a map first, then a scalar: schema/elements.go. */
+function isAtomic(type: Atom | undefined): boolean {
+  if (type?.map !== undefined) return type.map.atomic;
+  return type?.scalar === undefined && type?.list?.merge === 'atomic';
+}
 
 function keep(nodes: Map<string, Node>, element: string, node: Node): void {
   if (node.member || node.below.size > 0) nodes.set(element, node);

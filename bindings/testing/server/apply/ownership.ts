@@ -89,7 +89,8 @@ export function ownUpdate(
     apiVersion: writer.apiVersion,
     subresource: writer.subresource,
   } as const;
-  const { remaining, changed } = resolveOwners(type, live, next, managers, undefined, writer);
+  const owners = reconciled(managers, writer);
+  const { remaining, changed } = resolveOwners(type, live, next, owners, undefined, writer);
   const id = identifier(entry);
   const gained = changed.difference(STRIPPED);
   if (gained.size > 0) {
@@ -97,6 +98,14 @@ export function ownUpdate(
     remaining.set(id, { ...entry, fields: gained.union(before), time: writer.now });
   }
   return capUpdaters(remaining);
+}
+
+/** The entries in the types of now: a definition may have changed since they were written. */
+function reconciled(managers: Managers, { typeIn }: FieldWriter): Map<string, ManagedEntry> {
+  const owners = new Map<string, ManagedEntry>();
+  for (const [id, entry] of managers)
+    owners.set(id, { ...entry, fields: entry.fields.reconciledWith(typeIn(entry.apiVersion)) });
+  return owners;
 }
 
 /**
@@ -126,9 +135,18 @@ function resolveOwners(
     withoutManagers(live as JsonObject),
     withoutManagers(next as JsonObject),
   ];
-  const difference = compare(type, before, after);
-  const changed = filter(difference.added.union(difference.modified));
-  const removed = filter(difference.removed);
+  const own = changesOf(type, before, after, filter);
+  // The entries of an API version are compared by the types of that version.
+  const byVersion = new Map([[apiVersion, own]]);
+  const changesIn = (version: string, versionType: Atom): Changes => {
+    const known = byVersion.get(version);
+    if (known !== undefined) return known;
+    requireConvertible('convert old object', versionType, before);
+    requireConvertible('convert new object', versionType, after);
+    const changes = changesOf(versionType, before, after, filter);
+    byVersion.set(version, changes);
+    return changes;
+  };
   const remaining = new Map<string, ManagedEntry>();
   const conflicts = new Map<ManagedEntry, FieldSet>();
   for (const [id, entry] of managers) {
@@ -139,16 +157,23 @@ function resolveOwners(
     // Entries of an API version that does not exist are dropped.
     const entryType = typeIn(entry.apiVersion);
     if (entryType === undefined) continue;
-    if (entry.apiVersion !== apiVersion) {
-      requireConvertible('convert old object', entryType, before);
-      requireConvertible('convert new object', entryType, after);
-    }
+    const { changed, removed } = changesIn(entry.apiVersion, entryType);
     const conflict = entry.fields.intersection(changed);
     if (conflict.size > 0) conflicts.set(entry, conflict);
     const fields = entry.fields.difference(conflict).difference(removed);
     if (fields.size > 0) remaining.set(id, { ...entry, fields });
   }
-  return { remaining, conflicts, changed };
+  return { remaining, conflicts, changed: own.changed };
+}
+
+interface Changes {
+  changed: FieldSet;
+  removed: FieldSet;
+}
+
+function changesOf(type: Atom, before: Json, after: Json, filter: Filter): Changes {
+  const { added, modified, removed } = compare(type, before, after);
+  return { changed: filter(added.union(modified)), removed: filter(removed) };
 }
 
 function requireConvertible(what: string, type: Atom | undefined, object: JsonObject): void {
@@ -183,10 +208,10 @@ export function ownApply(
     subresource: writer.subresource,
   } as const;
   const id = identifier(entry);
-  const last = managers.get(id);
+  const owners = reconciled(managers, writer);
+  const last = owners.get(id);
   const before = withoutManagers(live);
   const fields = writer.filter(fieldsOf(type, config));
-  const owners = new Map(managers);
   owners.set(id, { ...entry, fields, time: last?.time });
   const merged = merge(type, before, config) as JsonObject;
   const next = last === undefined ? merged : prune(type, merged, owners, last.fields, writer);
@@ -215,24 +240,31 @@ function prune(
   last: FieldSet,
   writer: FieldWriter,
 ): JsonObject {
-  for (const { apiVersion } of owners.values()) {
-    if (apiVersion === writer.apiVersion) continue;
+  let pruned = remove(type, merged, last.withNamedFields(type)) ?? {};
+  /** Adds back what the managers of an API version own, by the types of that version. */
+  const addBack = (versionType: Atom, version: string): void => {
+    const withNames = (set: FieldSet): FieldSet => set.withNamedFields(versionType);
+    let owned = FieldSet.empty;
+    for (const { fields, apiVersion } of owners.values())
+      if (apiVersion === version) owned = owned.union(fields);
+    const kept = withNames(fieldsOf(versionType, pruned)).union(withNames(owned));
+    const all = withNames(fieldsOf(versionType, merged));
+    pruned = remove(versionType, merged, all.difference(kept)) ?? {};
+  };
+  addBack(type, writer.apiVersion);
+  const others = new Set([...owners.values()].map(({ apiVersion }) => apiVersion));
+  others.delete(writer.apiVersion);
+  for (const version of others) {
+    const versionType = writer.typeIn(version);
+    if (versionType === undefined) continue;
     const what =
       'prune fields: failed add back owned items: failed to convert merged object at ' +
-      `version ${apiVersion}`;
-    requireConvertible(what, writer.typeIn(apiVersion), merged);
+      `version ${version}`;
+    requireConvertible(what, versionType, merged);
+    addBack(versionType, version);
   }
   const withNames = (set: FieldSet): FieldSet => set.withNamedFields(type);
-  let pruned = remove(type, merged, withNames(last)) ?? {};
   const all = withNames(fieldsOf(type, merged));
-  let owned = FieldSet.empty;
-  for (const { fields } of owners.values()) owned = owned.union(fields);
-  pruned =
-    remove(
-      type,
-      merged,
-      all.difference(withNames(fieldsOf(type, pruned)).union(withNames(owned))),
-    ) ?? {};
   // Fields without an owner stay: only fields that this manager had applied are removed.
   const removed = all.difference(withNames(fieldsOf(type, pruned))).intersection(withNames(last));
   return (remove(type, merged, removed) ?? {}) as JsonObject;
