@@ -425,6 +425,29 @@ test('fields of any JSON are not searched for duplicate members', async () => {
   expect(await warningOf('b', '"revision":3,"revision":4,"data":{}')).toContain('duplicate field');
 });
 
+// The second value of a field of any JSON was merged into the first one.
+test('of two values of a field of any JSON the second one counts', async () => {
+  const { api } = await startApi();
+  const path = `/apis/apps/v1/${IN}/controllerrevisions`;
+  const start = '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"a"}';
+  const body = (data: string): string => `${start},${data},"revision":3}`;
+  const created = await api.send('POST', path, { body: body('"data":{"a":1},"data":{"b":2}') });
+  expect((created.body as { data?: object }).data).toEqual({ b: 2 });
+  const changed = await api.send('PUT', `${path}/a`, { body: body('"data":{"b":2},"data":{}') });
+  expect(changed.status).toBe(422);
+});
+
+// An address of IPv4 in IPv6 counted as one of IPv6.
+test('an IPv4 address in IPv6 form is of the IPv4 family', async () => {
+  const { api } = await startApi();
+  const body = {
+    ...{ apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: { name: 'a' } },
+    spec: { cidrs: ['::ffff:10.0.0.0/104', '2001:db8:1::/112'] },
+  };
+  const answer = await api.send('POST', '/apis/networking.k8s.io/v1/servicecidrs', { body });
+  expect(causes(answer.body)).toEqual(['FieldValueInvalid spec.cidrs[0]']);
+});
+
 // The real server keeps no cache of Events, and so nothing to wait for.
 test('a version of Events that is not there yet is no reason to come again', async () => {
   const { api } = await startApi();

@@ -38,6 +38,8 @@ function merged(
   value: Json,
 ): Json {
   if (before === undefined) return value;
+  // UnmarshalJSON of such a type replaces the value.
+  if (field !== undefined && WHOLE.test(field.code)) return value;
   // Go ignores null for a field that is not a pointer, map or list.
   const isPlain = field?.pointer === undefined && type?.list === undefined;
   if (value === null && isPlain && (type?.map === undefined || field?.zero !== undefined))
@@ -61,6 +63,8 @@ function merged(
 
 /** Codes of RawExtension, JSON, FieldsV1 and schema-or-other types (scripts/derive-types.ts). */
 const OPAQUE = /^[[{]?[*(]/;
+/** The same, without lists and maps of them. */
+const WHOLE = /^[*(]/;
 
 /** A scanner of valid JSON. */
 class Scanner {

@@ -21,6 +21,9 @@ export const canonicalAddress = (text: string): string =>
 const isMapped = (text: string): boolean =>
   isIPv6(text) && canonicalAddress(text).startsWith('::ffff:');
 
+/** Whether an address is of the IPv6 family; IPv4 in IPv6 is of IPv4. k8s.io/utils/net. */
+export const isIPv6Family = (text: string): boolean => isIPv6(text) && !isMapped(text);
+
 /** An address with a prefix length, and no bits set after the prefix. */
 export function cidr(text: string): string[] {
   const [ip = '', length = '', ...more] = text.split('/');

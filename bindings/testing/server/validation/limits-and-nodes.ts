@@ -2,10 +2,9 @@
  * LimitRanges, ResourceQuotas, Nodes and Namespaces. kubernetes:
  * pkg/apis/core/validation/validation.go.
  */
-import { isIPv6 } from 'node:net';
 import { sameJson } from '../json.ts';
 import { labelValue, qualifiedName } from '../registry/names.ts';
-import { amount, cidr } from './formats.ts';
+import { amount, cidr, isIPv6Family } from './formats.ts';
 import type { Place } from './place.ts';
 import {
   canBeOvercommitted,
@@ -175,7 +174,7 @@ export function node(object: Place): void {
   nodeAmounts(object);
   const cidrs = object.in('spec.podCIDRs');
   for (const item of cidrs.items) item.matches(cidr);
-  const sixes = cidrs.items.map((item) => isIPv6(item.text.split('/')[0] ?? ''));
+  const sixes = cidrs.items.map((item) => isIPv6Family(item.text.split('/')[0] ?? ''));
   if (sixes.length > 2 || (sixes.length === 2 && sixes[0] === sixes[1]))
     cidrs.invalid('may specify no more than one CIDR for each IP family');
   if (object.isUpdate) nodeChange(object);

@@ -2,7 +2,15 @@
 import { isIP } from 'node:net';
 import { isObject } from '../json.ts';
 import { dnsLabel, pathSegmentErrors, subdomain } from '../registry/names.ts';
-import { address, canonicalAddress, cidr, labelSelector, portName, portNumber } from './formats.ts';
+import {
+  address,
+  canonicalAddress,
+  cidr,
+  isIPv6Family,
+  labelSelector,
+  portName,
+  portNumber,
+} from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { isRange, isStrictlyWithin, wasValid, wildcardSubdomain } from './shared.ts';
 
@@ -250,9 +258,9 @@ function serviceCidrs(list: Place): void {
     if (wrong.length === 0 && canonical !== item.text)
       item.invalid(`must be in canonical form (${JSON.stringify(canonical)})`);
   }
-  const families = items.map(({ text }) => (text.includes(':') ? 6 : 4));
+  const sixes = items.map(({ text }) => isIPv6Family(text.split('/')[0] ?? ''));
   const all = items.every(({ text }) => isRange(text));
-  if (items.length === 2 && all && families[0] === families[1])
+  if (items.length === 2 && all && sixes[0] === sixes[1])
     list.invalid('may specify no more than one IP for each IP family');
 }
 

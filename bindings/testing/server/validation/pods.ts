@@ -4,11 +4,10 @@
  * ValidatePodStatusUpdate.
  */
 
-import { isIPv6 } from 'node:net';
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import { qualifiedName, subdomain } from '../registry/names.ts';
 import { trimmedImage } from './containers.ts';
-import { address } from './formats.ts';
+import { address, isIPv6Family } from './formats.ts';
 import type { Place } from './place.ts';
 import { podAnnotationChange, podAnnotations, podSpec } from './pod-spec.ts';
 import { onlyAddedTolerations } from './scheduling.ts';
@@ -160,7 +159,7 @@ function podIps(at: Place): void {
   const had = at.before.items.map((item) => item.at('ip').text);
   for (const item of at.items)
     if (!had.includes(item.at('ip').text)) item.matches(address, item.at('ip').text);
-  const families = at.items.map((item) => isIPv6(item.at('ip').text));
+  const families = at.items.map((item) => isIPv6Family(item.at('ip').text));
   if (families.length > 2 || (families.length === 2 && families[0] === families[1]))
     at.invalid('may specify no more than one IP for each IP family');
 }

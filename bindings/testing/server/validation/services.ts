@@ -2,11 +2,11 @@
  * Services and Endpoints. kubernetes: pkg/apis/core/validation/validation.go ValidateServiceCreate,
  * ValidateServiceUpdate, ValidateEndpoints and what they call.
  */
-import { isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { sameJson } from '../json.ts';
 import { dnsLabel, qualifiedName, subdomain } from '../registry/names.ts';
 import { PROTOCOLS, portInRange, portNumberOrName } from './containers.ts';
-import { address, canonicalAddress, cidr, labels } from './formats.ts';
+import { address, canonicalAddress, cidr, isIPv6Family, labels } from './formats.ts';
 import type { Place } from './place.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
@@ -121,7 +121,7 @@ function clusterAddresses(spec: Place): void {
   areAddresses = ips.errorCount === before;
   if (all.length > 2) ips.invalid('may only hold up to 2 values');
   if (!areAddresses) return;
-  const sixes = all.map((item) => isIPv6(item.text));
+  const sixes = all.map((item) => isIPv6Family(item.text));
   if (all.length > 1 && !(sixes.includes(true) && sixes.includes(false)))
     ips.invalid('may specify no more than one IP for each IP family');
   if (isHeadless(spec)) return;
