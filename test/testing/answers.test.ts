@@ -183,7 +183,7 @@ test('over TLS only its own transport trusts it', async () => {
 describe('a resource that is removed', () => {
   const WIDGET = { group: 'example.com', version: 'v1', plural: 'widgets' };
 
-  test('takes its objects along, ends its watches, and is 404 until it is brought back empty', async () => {
+  test('deletes its objects, ends its watches, and is 404 until it is created again', async () => {
     const { api, server } = await startApi();
     const made = await api.make(WIDGETS, widgetBody('a'));
     const watch = await api.watch(WIDGETS, { resourceVersion: made.metadata.resourceVersion });

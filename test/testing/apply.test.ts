@@ -67,7 +67,7 @@ describe('apply', () => {
     expect(owned(first.body)).toEqual({ one: { 'f:data': { 'f:k': {} } } });
   });
 
-  test('is a conflict where another owner has another value, names each field, and changes nothing', async () => {
+  test('is a conflict if the value of an owner differs; it names each field', async () => {
     const { api } = await startApi();
     await apply(api, `${CONFIG_MAPS}/a`, 'one', configMapBody('a', { data: { k: '1', m: '1' } }));
     const made = (await api.get(`${CONFIG_MAPS}/a`)).body;
@@ -102,7 +102,7 @@ describe('apply', () => {
     expect((await again({ force: 'true' })).body.data).toEqual({ k: '3' });
   });
 
-  test('of what another has applied makes an owner of both, and again changes nothing', async () => {
+  test('of the value that another manager applied adds an owner; again: no change', async () => {
     const { api } = await startApi();
     const object = configMapBody('a', { data: { k: '1' } });
     const path = `${CONFIG_MAPS}/a`;
@@ -380,7 +380,7 @@ describe('owners', () => {
 
   // `[]` took all owners away from custom objects too, where a real server reads it as if nothing
   // had been sent.
-  test('stay with a custom resource that is sent without any, and go by one that is empty', async () => {
+  test('stay if a custom resource is sent without them; an empty list removes them', async () => {
     const { api } = await startApi();
     const sent = async (path: string, managedFields: object[]): Promise<string[]> => {
       const { body } = await api.patch(path, {

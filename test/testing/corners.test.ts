@@ -112,7 +112,7 @@ test('a scalar alone may be applied to a quantity', async () => {
   expect(status).toBe(500);
 });
 
-test('rules of an autoscaler without policies are refused, and those that name none are filled', async () => {
+test('autoscaler rules need policies; rules without the list are filled', async () => {
   const { api } = await startApi();
   const path = `/apis/autoscaling/v2/${IN}/horizontalpodautoscalers`;
   const autoscaler = (scaleDown: object): object =>
@@ -313,7 +313,7 @@ describe('custom objects', () => {
     ]);
   });
 
-  test('are refused as a patch of another type where it breaks the kind of a resource in them', async () => {
+  test('are refused as by a patch if they break the kind of a resource', async () => {
     const api = await startWithBars();
     await api.make(BARS, bar({ resource: resource({}) }));
     const patch = { spec: { resource: { kind: 5 } } };

@@ -92,7 +92,7 @@ test('kinds that nobody told it of are there', async () => {
   await expect(client.get(Image, at('a'))).rejects.toSatisfy(isNotFound);
 });
 
-test('a transport that is there already serves, with what it was given before and is later', async () => {
+test('an existing transport serves with objects given before and later', async () => {
   const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', ...object(name) });
   const transport = fakeTransport({ objects: [map('a')] });
   const client = fakeClient({ server: transport, objects: [map('b')] });
@@ -126,7 +126,7 @@ describe('a version', () => {
     expect(patched).toMatchObject({ annotations: { foo: 'bar' } });
   });
 
-  test('is needed to update a custom object, and none makes a Lease that is not there', async () => {
+  test('is needed to update a custom object; without one, an update creates a Lease', async () => {
     const client = fakeClient();
     await client.create(Image, object('a'));
     await expect(client.update(Image, object('a'))).rejects.toSatisfy(isInvalid);
@@ -174,7 +174,7 @@ describe('writes at a time', () => {
     }
   });
 
-  test('to an object that an update may create: the update succeeds, beside a create and a delete', async () => {
+  test('to a kind that an update may create: the update succeeds', async () => {
     const client = fakeClient();
     await Promise.all(
       all(20).flatMap((i) => {
@@ -216,7 +216,7 @@ describe('a deletion timestamp', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const finalizers = ['example.com/hold'];
 
-  test('comes from a deletion, or from an apply that creates, and from no other write', async () => {
+  test('is set by a deletion or by an apply that creates, by no other write', async () => {
     const client = fakeClient();
     const deleted = (name: string) => object(name, { metadata: { name, deletionTimestamp } });
     const made = await client.create(ConfigMap, deleted('a'));
@@ -261,7 +261,7 @@ describe('a status', () => {
   const status = { nodeInfo: { bootID: 'x' } };
   const bootOf = ({ status }: Any) => (status?.nodeInfo as { bootID?: string } | undefined)?.bootID;
 
-  test('and the rest of an object are written in turn, each with the version of the other', async () => {
+  test('and the rest of an object are written in turn, with the newest version', async () => {
     const client = fakeClient();
     const made = await client.create(Node, node({ spec: { podCIDR: '10.0.0.0/24' } }));
     const written = await client
@@ -323,7 +323,7 @@ describe('owners of fields', () => {
     expect(managers(await client.update(Lease, lease, { fieldOwner: 'u' }))).toEqual(['u']);
   });
 
-  test('may be written by an update or a patch, as who migrates to apply does, and be emptied', async () => {
+  test('may be written, or emptied, by an update or a patch', async () => {
     const client = fakeClient();
     const made = await client.create(ConfigMap, object('a', { data: { k: '1' } }));
     const managedFields = [entry('migrated', { 'f:data': { 'f:k': {} } })];

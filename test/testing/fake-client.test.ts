@@ -59,7 +59,7 @@ const widget = (name: string, more: Partial<WidgetObject> = {}): WidgetObject =>
 const key = (name: string) => ({ namespace: 'default', name });
 
 describe('a fake client', () => {
-  test('has the objects that it was given, with their status and uid, and creates, updates and deletes more', async () => {
+  test('keeps the given objects with status and uid, and takes writes', async () => {
     const client = fakeClient({
       objects: [
         widget('a', { status: { ready: true }, metadata: { name: 'a', uid: 'mine' } }),
@@ -77,7 +77,7 @@ describe('a fake client', () => {
     await expect(client.create(ConfigMap, configMap('a'))).rejects.toSatisfy(isAlreadyExists);
   });
 
-  test('refuses an update on an old version, so that retryOnConflict can be seen to work', async () => {
+  test('refuses an update on an old version, so that retryOnConflict retries', async () => {
     const client = fakeClient({ objects: [configMap('a')] });
     const old = await client.get(ConfigMap, key('a'));
     await client.update(ConfigMap, { ...old, data: { k: '1' } });
@@ -93,7 +93,7 @@ describe('a fake client', () => {
     expect(attempts).toBe(2);
   });
 
-  test('writes the status apart from the rest where there is a status subresource, and with it where there is none', async () => {
+  test('writes the status separately only if there is a status subresource', async () => {
     const apart = fakeClient({
       objects: [widget('a', { spec: { size: 1 } })],
       resources: [Widget],

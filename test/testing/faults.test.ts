@@ -16,7 +16,7 @@ const failure = async (answer: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('status answers with a Status, reason and Retry-After, the given number of times', async () => {
+test('status answers with a Status, a reason and Retry-After, `times` times', async () => {
   const { api, server } = await startApi();
   server.inject({ do: 'status', status: 429, retryAfter: 6_001, times: 2 });
   for (let at = 0; at < 2; at++) {
@@ -129,7 +129,7 @@ test('a request that was about to be reset, and was not, ends with its transport
 });
 
 describe('refuse', () => {
-  test('without a filter closes the port, cuts what is open, and opens it again when taken back', async () => {
+  test('without a filter closes the port and all connections, until it is removed', async () => {
     const { api, server } = await startApi();
     const watch = await api.watch(CONFIG_MAPS);
     const takeBack = server.inject({ do: 'refuse' });
@@ -276,7 +276,7 @@ test('garbage sends its bytes as a body that ends cleanly', async () => {
   expect((await (await api.watch(WIDGETS)).rest()).events.map(brief)).toEqual(['ADDED made-up']);
 });
 
-test('dropConnections cuts every connection, and the next request finds a server that forgot nothing', async () => {
+test('dropConnections cuts every connection and keeps all objects', async () => {
   const { api, server } = await startApi();
   await api.make(CONFIG_MAPS, configMapBody('a'));
   const watches = [await api.watch(CONFIG_MAPS), await api.watch(WIDGETS)];

@@ -16,7 +16,8 @@ const config = (data: object, more: object = {}): object => ({
 async function clientApplied() {
   const { api } = await startApi();
   const data = { a: '1', b: '2' };
-  const said = `${JSON.stringify({ ...config(data), metadata: { annotations: {}, name: 'a', namespace: 'default' } })}\n`;
+  const metadata = { annotations: {}, name: 'a', namespace: 'default' };
+  const said = `${JSON.stringify({ ...config(data), metadata })}\n`;
   const body = config(data, { annotations: { [ANNOTATION]: said } });
   await api.send('POST', CONFIG_MAPS, {
     body,

@@ -23,7 +23,7 @@ async function fill(api: ApiRequests, path: string, count: number): Promise<void
   }
 }
 
-test('a list is ordered by namespace and name, and is at the version of the last write', async () => {
+test('a list is ordered by namespace and name, at the version of the last write', async () => {
   const { api } = await startApi();
   for (const [namespace, name] of [
     ['b', 'z'],
@@ -38,13 +38,14 @@ test('a list is ordered by namespace and name, and is at the version of the last
   const last = await api.make('/api/v1/namespaces/b/secrets', { metadata: { name: 's' } });
   const { body } = await api.get('/api/v1/configmaps');
   expect(body.items.map((item) => `${item.metadata.namespace}/${item.metadata.name}`)).toEqual(
-    ['a-b/y', 'a/x', 'b/a', 'b/a-c', 'b/a.c', 'b/z'], // '-' and '.' come before '/': the order of etcd's keys
+    // '-' and '.' come before '/': the order of etcd's keys
+    ['a-b/y', 'a/x', 'b/a', 'b/a-c', 'b/a.c', 'b/z'],
   );
   expect(body.metadata.resourceVersion).toBe(last.metadata.resourceVersion);
   expect(names((await api.get('/api/v1/namespaces/a/configmaps')).body)).toEqual(['x']);
 });
 
-test('items of built-in kinds carry no kind, those of custom kinds do, as the real server writes them', async () => {
+test('items of built-in kinds have no kind, those of custom kinds have one', async () => {
   const { api } = await startApi();
   await api.make(CONFIG_MAPS, configMapBody('a'));
   await api.make(WIDGETS, widgetBody('a'));
@@ -89,7 +90,7 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
 });
 
 // Writes answered with the whole object.
-test('metadata alone answers writes too, and is refused in another form when they are done', async () => {
+test('metadata alone answers writes too; an unknown form is refused after the write', async () => {
   const { api } = await startApi();
   const as = (what: string) => ({ accept: `application/json;as=${what};g=meta.k8s.io;v=v1` });
   const one = as('PartialObjectMetadata');
@@ -185,7 +186,7 @@ describe('pages', () => {
     expect(second).toMatchObject({ items: [], metadata: { continue: '' } });
   });
 
-  test('whose version is out of the history get 410 and a token to go on with, inconsistently', async () => {
+  test('with an expired version get 410 and a token for an inconsistent continuation', async () => {
     const { api, server } = await startApi();
     await fill(api, WIDGETS, 4);
     const first = (await api.get(WIDGETS, { limit: '2' })).body;
@@ -239,7 +240,7 @@ describe('pages', () => {
 });
 
 describe('a list at a version', () => {
-  test('of 0 is the present without pages, of another one not older, exact with a limit or on request', async () => {
+  test('0: any; another: not older, or exact with a limit or on request', async () => {
     const { api } = await startApi();
     await fill(api, WIDGETS, 2);
     const at = await api.version(WIDGETS);
@@ -341,7 +342,8 @@ describe('a label selector', () => {
     ['a in (b c)', "unable to parse requirement: found 'c', expected: ',' or ')'"],
     [
       'a>b',
-      "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' operators, the value must be an integer",
+      "unable to parse requirement: values[0]: Invalid value: \"b\": for 'Gt', 'Lt' " +
+        'operators, the value must be an integer',
     ],
   ])('%j is a bad request', async ([labelSelector, message]) => {
     const { api } = await startApi();

@@ -189,7 +189,7 @@ describe('create', () => {
     ],
   ])('refuses %s', async ([, path, body, status, message]) => {
     const { api } = await startApi();
-    await api.make(WIDGETS, widgetBody('other')); // the kind of widgets is known from the first one on
+    await api.make(WIDGETS, widgetBody('other')); // from now on the kind of widgets is known
     const answer = await api.send('POST', path, { body });
     expect(answer).toMatchObject({
       status,
@@ -268,7 +268,8 @@ describe('update', () => {
     expect(status).toBe(409);
     expect(body.reason).toBe('Conflict');
     expect(body.message).toBe(
-      'Operation cannot be fulfilled on configmaps "a": the object has been modified; please apply your changes to the latest version and try again',
+      'Operation cannot be fulfilled on configmaps "a": the object has been modified; ' +
+        'please apply your changes to the latest version and try again',
     );
     expect((await api.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ k: '2' });
   });
@@ -283,7 +284,7 @@ describe('update', () => {
     expect(brief((await watch.take(1))[0]!)).toBe('ADDED b');
   });
 
-  test('without a version overwrites a ConfigMap, and is refused for a Lease and a custom resource', async () => {
+  test('without a version overwrites a ConfigMap, and is refused for a Lease', async () => {
     const { api } = await startApi();
     const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     await api.make(CONFIG_MAPS, configMapBody('a'));
@@ -384,7 +385,7 @@ describe('delete', () => {
     );
   });
 
-  test('waits for the finalizers, and the update that drops the last one removes the object', async () => {
+  test('waits for the finalizers; the update without the last one removes the object', async () => {
     const { api } = await startApi();
     const finalizers = ['example.com/a', 'example.com/b'];
     await api.make(WIDGETS, { ...widgetBody('a'), metadata: { name: 'a', finalizers } });
@@ -431,7 +432,7 @@ describe('delete', () => {
     ).toBe(200);
   });
 
-  test('in the foreground leaves the object to a garbage collector, in the background does not', async () => {
+  test('in the foreground keeps the object for the garbage collector', async () => {
     const { api } = await startApi();
     await api.make(CONFIG_MAPS, configMapBody('a'));
     const { body } = await api.send('DELETE', `${CONFIG_MAPS}/a`, {
@@ -512,7 +513,7 @@ describe('delete', () => {
   });
 
   // A Job and a ReplicationController went at once, as if the policy were Background for all kinds.
-  test('of a Job or a ReplicationController orphans what it made, unless told otherwise', async () => {
+  test('of a Job or a ReplicationController orphans its dependents by default', async () => {
     const { api } = await startApi();
     const jobs = '/apis/batch/v1/namespaces/default/jobs';
     const controllers = '/api/v1/namespaces/default/replicationcontrollers';

@@ -46,7 +46,8 @@ describe('a patch that takes the apiVersion away', () => {
             body: {
               reason: 'InternalError',
               message:
-                "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+                "Internal error occurred: Object 'apiVersion' is missing in 'object has no " +
+                "apiVersion field'",
             },
           },
     );

@@ -56,7 +56,8 @@ describe('a Role', () => {
       reason: 'Forbidden',
       details: { name: 'a', kind: 'configmaps' },
       message:
-        'configmaps "a" is forbidden: User "ann" cannot delete resource "configmaps" in API group "" in the namespace "default"',
+        'configmaps "a" is forbidden: User "ann" cannot delete resource "configmaps" in API ' +
+        'group "" in the namespace "default"',
     });
     for (const [method, path] of [
       ['GET', MAPS],
@@ -195,7 +196,8 @@ describe('nobody', () => {
       { name: 'more', group: GROUP, kind: 'roles' },
     ]);
     expect(refused.body.message).toContain(
-      'attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["configmaps"], Verbs:["delete"]}',
+      'attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], ' +
+        'Resources:["configmaps"], Verbs:["delete"]}',
     );
     const rules = [rule(['secrets'], ['get'])];
     expect((await as('ann', 'PATCH', `${roles}/own`, { rules })).status).toBe(403);

@@ -117,7 +117,7 @@ describe('a rule in CEL', () => {
     ]);
   });
 
-  test('about a transition is evaluated if there was a value, or with optionalOldSelf', async () => {
+  test('of a transition is evaluated if there was a value, or with optionalOldSelf', async () => {
     const api = await withSpec(
       object({
         fixed: { ...string, [VALIDATIONS]: [{ rule: 'self == oldSelf' }] },

@@ -532,7 +532,7 @@ describe('a definition', () => {
     ...{ apiVersion: 'example.com/v1', kind: 'Web', metadata: { name }, spec: { host } },
   });
 
-  test('serves the versions that it serves, and no longer what an update of it takes away', async () => {
+  test('serves its versions, and no longer those that an update removes', async () => {
     const { api } = await startApi();
     await api.make(
       CRDS,

@@ -295,7 +295,7 @@ test('a Node is not configured through its status any more', async () => {
  * A PUT without the annotation is read as the generation 0: who sends it comes to own the
  * annotation, and the server keeps the value. The server took the missing one for its own.
  */
-test('the template generation of a DaemonSet is kept, and owned by an update without it', async () => {
+test('an update without the template generation of a DaemonSet keeps and owns it', async () => {
   const { api } = await startApi();
   const sets = '/apis/apps/v1/namespaces/default/daemonsets';
   const name = 'deprecated.daemonset.template.generation';

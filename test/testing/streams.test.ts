@@ -15,7 +15,10 @@ import {
 } from '../helpers/server/requests.ts';
 
 const event = (name: string): string =>
-  `${JSON.stringify({ type: 'ADDED', object: { ...widgetBody(name), metadata: { name, resourceVersion: '7' } } })}\n`;
+  `${JSON.stringify({
+    type: 'ADDED',
+    object: { ...widgetBody(name), metadata: { name, resourceVersion: '7' } },
+  })}\n`;
 
 /** A watch from the present on, under a fault, and then the widgets a, b and c. */
 async function watchUnder(fault: Fault, query: Record<string, string> = {}) {
@@ -79,7 +82,7 @@ describe('end', () => {
     }
   });
 
-  test('in the middle of a frame leaves it incomplete, and the stream ends as if it were whole', async () => {
+  test('in the middle of a frame leaves it incomplete, and the stream ends normally', async () => {
     const { server, api } = await startApi();
     await makeThree(api);
     server.inject({ do: 'end', afterEvents: 1, frameBytes: 10, verb: 'watch' });

@@ -123,7 +123,7 @@ describe('a resize', () => {
     expect(body.spec.nodeName).toBeUndefined();
   });
 
-  test('does not change the class, nor other resources, nor which containers there are', async () => {
+  test('cannot change the class, other resources or the set of containers', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const refused = async (answer: Promise<ApiResponse>): Promise<unknown> => {

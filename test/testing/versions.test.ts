@@ -85,7 +85,7 @@ test('an object is served in every version by its schema, to reads and watches',
   }
 });
 
-test('managers keep the version they wrote in, and an update that such a version cannot show leaves none', async () => {
+test('managers keep their version; an update that it cannot express drops them', async () => {
   const api = await withWebs();
   const apply = (each: string, manager: string, spec: object) =>
     api.send('PATCH', `${path(each)}/a`, {
@@ -169,7 +169,7 @@ test('an informer loses a resource with its definition, not with one version', a
   expect(await isGone()).toBe(true);
 });
 
-test('versions that nothing defines have their objects in common too, and are removed together', async () => {
+test('versions without a definition share their objects and their deletion', async () => {
   const { server, api } = await startApi();
   await api.make(path('v1'), { ...web('v1', 'a'), kind: 'Network' });
   expect((await api.get(path('v2'))).body).toMatchObject({
@@ -203,7 +203,7 @@ test('an object is not seeded under two versions at once', () => {
 // They stayed as they had been until they were written next, which then counted as a change of
 // their spec. What the schema fills in and drops is stored by that write, as on a kube-apiserver
 // whose definition changes, and is no other generation.
-test('objects that were there before their definition are shown by its schema from then on', async () => {
+test('objects older than their definition are served by its schema', async () => {
   const { api } = await startApi();
   await api.make(path('v1'), web('v1', 'a', { both: 'x', stray: 1 }));
   await api.make(CRDS, definition(version('v1'), version('v2')));
@@ -288,7 +288,7 @@ const specOwners = (object: object): Record<string, unknown> => {
 
 // The entries of all managers were compared by the types of the version of the write: the owner of
 // an item of a set lost the list itself when a version with an atomic list replaced it.
-test('the fields of a manager are compared by the types of the version that it wrote in', async () => {
+test('fields of a manager are compared by the types of the version it wrote in', async () => {
   const { api } = await startApi();
   await api.make(CRDS, withLists('set', 'atomic'));
   await api.make(path('v1'), web('v1', 'a', { list: ['a', 'b'] }));

@@ -51,7 +51,8 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
     [
       'spec.imagePullSecrets[1].name: duplicate name "p"',
       'spec.imagePullSecrets[2].name: invalid empty name ""',
-      'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+      'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped ' +
+        'when using apply',
       'spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]',
     ],
   ],
@@ -69,7 +70,8 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
     }),
     [
       'spec.template.spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod',
-      'spec.template.spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+',
+      'spec.template.spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default ' +
+        'in v1.33+',
       'volume "none" (Projected) has no sources provided',
     ],
   ],
@@ -78,7 +80,8 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
     `/apis/apps/v1${IN}/deployments`,
     deployment({}, 'a.b'),
     [
-      'metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]',
+      'metadata.name: this is used in Pod names and hostnames, which can result in ' +
+        'surprising behavior; a DNS label is recommended: [must not contain dots]',
     ],
   ],
   [
@@ -89,7 +92,8 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
       spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1.5' } } },
     },
     [
-      'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
+      'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be ' +
+        'an integer',
     ],
   ],
   [
@@ -103,7 +107,8 @@ test.for<[what: string, path: string, object: object, warnings: string[]]>([
       },
     },
     [
-      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "2001:DB8::/32" should be in RFC 5952 canonical format ("2001:db8::/32")',
+      'spec.ingress[0].from[0].ipBlock.cidr: IPv6 CIDR value "2001:DB8::/32" should be in ' +
+        'RFC 5952 canonical format ("2001:db8::/32")',
     ],
   ],
 ])('it warns of %s', async ([, path, body, warnings]) => {

@@ -16,7 +16,7 @@ import {
 const versionsOf = (events: readonly ApiWatchEvent[]): bigint[] =>
   events.map((event) => BigInt(event.object.metadata.resourceVersion));
 
-test("a watch from a list's version tells what happened since, in order, and then what happens", async () => {
+test("a watch from a list's version sends the events since, in order, then new ones", async () => {
   const { api } = await startApi();
   await api.make(WIDGETS, widgetBody('before'));
   const resourceVersion = await api.version(WIDGETS);
@@ -52,7 +52,7 @@ test('a watch from no version or from 0 starts with the existing objects', async
 
 // It sent bookmarks of the version that was asked for, each minute: a cache of what was there
 // before a restart took them for signs of life, and kept for ever what is not there any more.
-test('a watch from a version that the server has not reached is silent until it has, as of kube-apiserver', async () => {
+test('a watch from a future version sends nothing until the server reaches it', async () => {
   const clock = new FakeClock();
   const { api } = await startApi({ clock });
   await api.make(CONFIG_MAPS, configMapBody('before'));
@@ -68,7 +68,7 @@ test('a watch from a version that the server has not reached is silent until it 
   expect(events.slice(0, 2).map(brief)).toEqual(['ADDED c', 'ADDED d']);
 });
 
-test('a watch resumes after any version it has told, without a gap and without a repetition', async () => {
+test('a watch resumes after any version that it sent, without gap or repetition', async () => {
   const { api } = await startApi();
   const whole = await api.watch(WIDGETS);
   for (let at = 0; at < 6; at++) await api.make(WIDGETS, widgetBody(`w${at}`));
@@ -92,7 +92,7 @@ test('a watch from a future version sends only later events', async () => {
 });
 
 describe('through a selector', () => {
-  test('an object that stops matching is DELETED with its old state and the new version', async () => {
+  test('an object that stops matching is DELETED: its old state, the new version', async () => {
     const { api } = await startApi();
     await api.make(WIDGETS, { ...widgetBody('a'), metadata: { name: 'a', labels: { on: 'no' } } });
     const watch = await api.watch(WIDGETS, {
@@ -138,7 +138,7 @@ describe('410', () => {
     object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 },
   };
 
-  test('comes as an event after 200, and ends the watch, once the version is out of the history', async () => {
+  test('with an expired version comes as an event after 200, and ends the watch', async () => {
     const { api } = await startApi({ historySize: 2 });
     const first = (await api.make(WIDGETS, widgetBody('a'))).metadata.resourceVersion;
     for (let x = 0; x < 2; x++) await api.patch(`${WIDGETS}/a`, { spec: { x } });
@@ -153,7 +153,7 @@ describe('410', () => {
     expect(events[0]!.object.message).toMatch(/^too old resource version: \d+ \(\d+\)$/);
   });
 
-  test('after expireHistory meets every version handed out before, also of resources first written later', async () => {
+  test('after expireHistory holds for all earlier versions, of all resources', async () => {
     const { api, server } = await startApi();
     await api.make(WIDGETS, widgetBody('a'));
     const running = await api.watch(WIDGETS);
@@ -196,7 +196,7 @@ describe('in time', () => {
     expect(await watch.rest()).toEqual({ events: [], error: undefined });
   });
 
-  test('bookmarks come each interval and two seconds before the end, to those who asked for them', async () => {
+  test('bookmarks come each interval and two seconds before the end, if requested', async () => {
     const clock = new FakeClock();
     const { api } = await startApi({ clock, bookmarkInterval: 20_000 });
     const resourceVersion = await api.version(WIDGETS);
@@ -266,7 +266,7 @@ describe('initial events', () => {
       ),
     ),
   )(
-    'from the version %s, with sendInitialEvents %s and bookmarks %s, a watch begins as of kube-apiserver',
+    'a watch begins as of kube-apiserver: version %s, sendInitialEvents %s, bookmarks %s',
     async ([version, initial, bookmarks]) => {
       const { api } = await startApi();
       for (const name of ['a', 'b']) await api.make(WIDGETS, widgetBody(name));
@@ -292,7 +292,7 @@ describe('initial events', () => {
   );
 
   // apiserver: RunWatchSemanticInitialEventsExtended
-  test('the bookmark at the end of initial events has the version of the whole server', async () => {
+  test('the bookmark that ends the initial events has the newest version', async () => {
     const { api } = await startApi();
     await api.make(WIDGETS, widgetBody('a'));
     const elsewhere = await api.make(
@@ -414,7 +414,7 @@ const seed = Number(process.env.CAPSTAN_SEED ?? Date.now() % 1_000_000);
 // What an informer relies on: a list and the watch from its version together are the history,
 // whatever is written meanwhile. Many readers list (in one go or in pages) at random moments while
 // writers create, change and delete.
-test(`under concurrent writes a list and the watch from it give every event once (CAPSTAN_SEED=${seed})`, async () => {
+test(`a list and its watch give every concurrent event once (CAPSTAN_SEED=${seed})`, async () => {
   const { api } = await startApi();
   const pick = random(seed);
   const all = await api.watch(WIDGETS);

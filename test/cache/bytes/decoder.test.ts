@@ -256,7 +256,8 @@ test('a decode error quotes bytes of its own line only, and none of a Secret', (
     return [said(`${event('v').replace('"v"', 'oops')}${event('hunter2')}`)];
   };
   expect(told('ConfigMap')).toEqual([
-    'a watch of v1 ConfigMap: not JSON, near "ata\\":{\\"name\\":\\"a\\"},\\"data\\":{\\"k\\":oops}}}"',
+    'a watch of v1 ConfigMap: not JSON, near ' +
+      '"ata\\":{\\"name\\":\\"a\\"},\\"data\\":{\\"k\\":oops}}}"',
   ]);
   for (const kind of ['Secret', 'PartialObjectMetadata'])
     expect(told(kind)).toEqual([`a watch of v1 ${kind}: not JSON, near what is not said here`]);

@@ -269,7 +269,8 @@ describe('what is not an ordinary object', () => {
     ];
     const wellFormed = points.map((point) => [...encoder.encode(String.fromCodePoint(point))]);
     const others =
-      '80 bf c080 c1bf c241 c2c2 e09fbf e18041 e1c280 eda080 edbfbf f08fbfbf f18080 f1804180 f4908080 f5808080 ff';
+      '80 bf c080 c1bf c241 c2c2 e09fbf e18041 e1c280 eda080 edbfbf f08fbfbf f18080 ' +
+      'f1804180 f4908080 f5808080 ff';
     const illFormed = others.split(' ').map((hex) => [...Buffer.from(hex, 'hex')]);
     for (const some of [...wellFormed, ...illFormed]) {
       const world = new ByteStore();
@@ -295,7 +296,9 @@ describe('what is not an ordinary object', () => {
   test('is none of a few that take turns, however often they come', () => {
     const world = new World();
     for (let i = 0; i < 3_000; i++) {
-      const text = `{"metadata":{"name":"a"${i % 2 === 0 ? '' : ',"uid":"u"'}},"${['spec', 'data', 'status'][i % 3]}":${i}}`;
+      const uid = i % 2 === 0 ? '' : ',"uid":"u"';
+      const member = ['spec', 'data', 'status'][i % 3];
+      const text = `{"metadata":{"name":"a"${uid}},"${member}":${i}}`;
       const object = world.object(text);
       expect(storedObjectOf(object), text).toBeDefined();
       if (i % 100 === 0) expect(object).toStrictEqual(asShown(JSON.parse(text), expected));
@@ -309,7 +312,8 @@ describe('what is not an ordinary object', () => {
       for (const text of [
         `{"metadata":{"name":"a","namespace":"n"},${many(count - 1)}}`.replace(',}', '}'),
         `{${many(count - 1)},"metadata":{"name":"a","namespace":"n"}}`.replace('{,', '{'),
-        `{"metadata":{"name":"a","namespace":"n"${count > 2 ? ',' : ''}${many(count - 2)}},"spec":1}`,
+        '{"metadata":{"name":"a","namespace":"n"' +
+          `${count > 2 ? ',' : ''}${many(count - 2)}},"spec":1}`,
       ]) {
         const world = new ByteStore();
         const object = world.object(text);

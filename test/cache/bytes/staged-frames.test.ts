@@ -118,7 +118,9 @@ const texts: Record<string, string> = {
   'large spec beyond ASCII': event('ADDED', `{${meta()},"spec":${LARGE.replace('x', 'é')}}`),
   'object first': `{"object":${good},"type":"MODIFIED"}`,
   'more members': `{"a":1,"type":"MODIFIED","b":[{"object":2}],"object":${good},"c":{"type":"DELETED","object":{}}}`,
-  'space everywhere': ` { \n"type" : "ADDED"\t,\r"object" : ${good.replaceAll(',', ' , ').replaceAll(':', ' : ')} } \n `,
+  'space everywhere':
+    ' { \n"type" : "ADDED"\t,\r"object" : ' +
+    `${good.replaceAll(',', ' , ').replaceAll(':', ' : ')} } \n `,
   'object twice': `{"type":"ADDED","object":${good.replace('"a"', '"b"')},"object":${good}}`,
   'object twice, the last is none': `{"type":"ADDED","object":${good},"object":1}`,
   'object twice, the first is none': `{"type":"ADDED","object":1,"object":${good}}`,

@@ -5,10 +5,11 @@
  */
 import type { Random } from '../../helpers/random.ts';
 
-const NUMBERS =
-  '0 -0 1 -1 42 1.5 -2.25 1.0 100 1e3 1E+3 1e-7 0e0 -0.0 0.1 9007199254740993 -9007199254740993 123456789012345678901234567890 1e400 -1e400 1e-400 4.9e-324 2.2250738585072014e-308 1.7976931348623157e308 0.30000000000000004'.split(
-    ' ',
-  );
+const NUMBERS = [
+  ...'0 -0 1 -1 42 1.5 -2.25 1.0 100 1e3 1E+3 1e-7 0e0 -0.0 0.1 9007199254740993'.split(' '),
+  ...'-9007199254740993 123456789012345678901234567890 1e400 -1e400 1e-400 4.9e-324'.split(' '),
+  ...'2.2250738585072014e-308 1.7976931348623157e308 0.30000000000000004'.split(' '),
+];
 const PIECES = [
   ...[
     'a',
@@ -233,7 +234,7 @@ export class RandomDocuments {
       for (; length < least; length += (parts.at(-1) as string).length) {
         const slashes = '\\\\'.repeat(random.int(random.chance(0.1) ? 70 : 3));
         parts.push(
-          `${this.string().slice(1, -1)}${slashes}${random.pick(['', 'x', '\\"', '}', '\\"]}', '[{'])}`,
+          this.string().slice(1, -1) + slashes + random.pick(['', 'x', '\\"', '}', '\\"]}', '[{']),
         );
       }
       return `"${parts.join('')}"`;

@@ -462,7 +462,8 @@ describe('an informer', () => {
   test('processes deltas that come while it yields to the event loop', async () => {
     const event = (name: string): string => {
       const metadata = { namespace: 'default', name, resourceVersion: '1' };
-      return `${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata } })}\n`;
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata };
+      return `${JSON.stringify({ type: 'ADDED', object })}\n`;
     };
     for (let batch = 1; batch <= 6; batch++) {
       for (let turns = 0; turns < 4; turns++) {

@@ -165,7 +165,8 @@ function textOf(parts: Parts, version: number): string {
     ...member('uid', parts.other),
     ...member('managedFields', parts.managedFields),
   ];
-  return `{"metadata":{${metadata.join(',')}},${[...member('spec', parts.spec), '"x":1', ...member('status', parts.status)].join(',')}}`;
+  const members = [...member('spec', parts.spec), '"x":1', ...member('status', parts.status)];
+  return `{"metadata":{${metadata.join(',')}},${members.join(',')}}`;
 }
 
 /** Labels with their members in any order and with escapes, so that equal ones differ in bytes. */
