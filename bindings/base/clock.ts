@@ -1,13 +1,18 @@
 /**
- * Time as a parameter: production code uses `systemClock`, tests step a `FakeClock`. No other file
- * reads the host's clock or sets a host timer. Times are milliseconds on a monotonic scale with an
- * arbitrary zero.
+ * Time as a parameter: production code uses `systemClock`, tests move a `FakeClock`. No other file
+ * reads the host's clock or sets a host timer. Durations are measured on a monotonic scale with an
+ * arbitrary zero; the time of day is read only for times that others read. Both are milliseconds.
  */
 import { invalid, requireFunction } from './errors.ts';
 
 export interface Clock {
   /** Monotonic milliseconds, which may have a fraction. */
   now(): number;
+  /**
+   * The time of day in milliseconds since 1970, as `Date.now()`. It may jump, so no duration is
+   * measured with it. Default of a clock without this method: `Date.now()`.
+   */
+  wallNow?(): number;
   /**
    * Calls `run` once after at least `ms`, never inside this call. Any length is allowed, also above
    * 2^31 ms; 0 and less means as soon as possible.
@@ -35,10 +40,12 @@ export function requireClock(name: string, clock: Clock | undefined): void {
   if (clock === undefined) return;
   for (const method of ['now', 'setTimer', 'clearTimer'] as const)
     requireFunction(`${name}.${method}`, clock?.[method]);
+  if (clock.wallNow !== undefined) requireFunction(`${name}.wallNow`, clock.wallNow);
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
+  wallNow: () => Date.now(),
   setTimer(run, ms) {
     const timer: HostTimer = { id: undefined };
     const arm = (left: number): void => {
@@ -55,11 +62,13 @@ export const systemClock: Clock = {
   },
 };
 
-/**
- * The time of day in milliseconds since 1970, for times that others read. It may jump, so nothing
- * is measured by it.
- */
+/** The host's time of day in milliseconds since 1970. */
 export const systemWallNow = (): number => Date.now();
+
+/** A function that returns the clock's time of day, or the host's if the clock has none. */
+export function wallNowOf(clock: Clock | undefined): () => number {
+  return clock?.wallNow === undefined ? systemWallNow : () => (clock as Required<Clock>).wallNow();
+}
 
 interface FakeTimer {
   at: number;
@@ -71,16 +80,28 @@ const isBefore = (a: FakeTimer, b: FakeTimer): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * A clock that moves only when a test tells it to.
+ * The time of day at which a FakeClock starts without an argument. A fixed one makes tests
+ * repeatable; 0 would be falsy.
+ */
+const WALL_START_MS = Date.UTC(2000, 0, 1);
+
+/**
+ * A clock that moves only when a test tells it to: the monotonic time and the time of day together.
+ * Give the same clock to all parts of a test: the manager, the controllers, the embedded server.
+ *
+ * `await clock.run(ms)` moves time and lets everything on the way happen, each timer at its own
+ * time. `await clock.settle()` lets happen what needs no time. `step` jumps.
  *
  * @example
- * const clock = new FakeClock();
+ * const clock = new FakeClock(Date.parse('2026-01-05T08:00:00Z'));
  * const queue = new DelayingQueue({ clock });
  * queue.addAfter('a', 50);
- * clock.step(50); // queue.len() === 1
+ * await clock.run(50); // queue.len() === 1
+ * new Date(clock.wallNow()).toISOString(); // '2026-01-05T08:00:00.050Z'
  */
 export class FakeClock implements Clock {
   #now: number;
+  readonly #wallOffset: number;
   #order = 0;
   readonly #timers = new Set<FakeTimer>();
   /**
@@ -89,13 +110,26 @@ export class FakeClock implements Clock {
    */
   #heap: FakeTimer[] = [];
 
-  constructor(startMs = 0) {
-    if (!Number.isFinite(startMs)) throw invalid('startMs', 'a finite number', startMs);
-    this.#now = startMs;
+  /**
+   * @param startMs what `now()` returns at the start, in milliseconds. Default 0
+   * @param wallStartMs what `wallNow()` returns at the start, in milliseconds since 1970. Default:
+   *   `startMs` if it is given, so that one number sets both; else 2000-01-01T00:00:00Z
+   */
+  constructor(startMs?: number, wallStartMs: number = startMs ?? WALL_START_MS) {
+    const start = startMs === undefined ? 0 : startMs;
+    if (!Number.isFinite(start)) throw invalid('startMs', 'a finite number', startMs);
+    if (!Number.isFinite(wallStartMs))
+      throw invalid('wallStartMs', 'milliseconds since 1970', wallStartMs);
+    this.#now = start;
+    this.#wallOffset = wallStartMs - start;
   }
 
   now(): number {
     return this.#now;
+  }
+
+  wallNow(): number {
+    return this.#now + this.#wallOffset;
   }
 
   setTimer(run: () => void, ms: number): unknown {

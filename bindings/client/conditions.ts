@@ -47,7 +47,10 @@ type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
 
 /** Options of {@link setStatusCondition}. */
 export interface SetConditionOptions {
-  /** The time of day, in milliseconds since 1970. Default: the host's. */
+  /**
+   * Returns the time of day in milliseconds since 1970. Default: the host's. In a reconcile pass
+   * `context.now`, so that a test with a `FakeClock` decides the time.
+   */
   readonly wallNow?: (() => number) | undefined;
 }
 

@@ -72,7 +72,7 @@ export class RestClient {
     if (logger !== undefined)
       options.onRepeat = (error, afterMs) => {
         if (!isLongWait(afterMs)) return;
-        logger.warn(`${method} ${path}${goesOn(afterMs)}, as the server asks`, { error });
+        logger.warn(`${method} ${path}${goesOn(afterMs, clock)}, as the server asks`, { error });
       };
     if (limiter !== undefined) options.turn = () => limiter.wait(signal, `${method} ${path}`);
     const exchange = await sendWithRepeats(this.#transport, requestOf(asked), options);

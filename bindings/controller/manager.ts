@@ -138,6 +138,10 @@ export interface Manager {
   readonly client: Client;
   readonly logger: Logger;
   readonly clock: Clock;
+  /**
+   * Returns the time of day in milliseconds since 1970 for `context.now()`. Default: the clock's.
+   */
+  readonly wallNow?: (() => number) | undefined;
   readonly tracer?: Tracer | undefined;
   readonly controllerDefaults: ControllerDefaults;
   /** Receives the metrics of the controllers' queues. */

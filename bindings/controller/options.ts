@@ -5,7 +5,7 @@
  * (doController).
  */
 
-import { type Clock, requireClock, systemClock } from '../base/clock.ts';
+import { type Clock, requireClock, systemClock, wallNowOf } from '../base/clock.ts';
 import {
   invalid,
   requireBoolean,
@@ -155,7 +155,7 @@ export interface ControllerSettings {
   metrics?: ControllerMetrics | undefined;
   /** Receives the metrics of the queue, under the controller's name. Default: the manager's. */
   metricsProvider?: MetricsProvider | undefined;
-  /** Default: the manager's clock, or the host's monotonic clock. */
+  /** The clock of delays and of `context.now()`. Default: the manager's, or the host's. */
   clock?: Clock | undefined;
 }
 
@@ -206,6 +206,7 @@ export interface ResolvedSettings {
   /** Call once, when the controller has ended. */
   readonly forgetFigures: () => void;
   readonly clock: Clock;
+  readonly wallNow: () => number;
   readonly newQueue: () => RequestQueue;
 }
 
@@ -261,6 +262,7 @@ export function resolveSettings(
     name,
     groupKind,
     clock,
+    wallNow: options.clock === undefined ? wallNowOfManager(manager) : wallNowOf(options.clock),
     skipNameValidation: options.skipNameValidation ?? defaults.skipNameValidation ?? false,
     workers:
       options.maxConcurrentReconciles ??
@@ -289,6 +291,9 @@ export function resolveSettings(
     }),
   };
 }
+
+const wallNowOfManager = (manager: Manager | undefined): (() => number) =>
+  manager?.wallNow ?? wallNowOf(manager?.clock);
 
 /** The format of Kubernetes: `Deployment.apps`, or `Pod` for the core group. */
 export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'kind'>): string {

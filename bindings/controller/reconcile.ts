@@ -57,6 +57,23 @@ export interface ReconcileContext<T> {
   readonly attempt: number;
   readonly get: CachedGet<T>;
   /**
+   * The time of day in milliseconds since 1970, as of `Date.now`. It is read from the controller's
+   * clock, so that a test with a `FakeClock` decides the time. From a manager with the option
+   * `wallNow` it is that. It needs no `this`: pass it on as `wallNow: context.now`.
+   *
+   * @example
+   * createController({
+   *   transport,
+   *   for: ConfigMap,
+   *   reconcile(request, { get, now }) {
+   *     const created = Date.parse(String(get(request)?.metadata?.creationTimestamp));
+   *     const age = now() - created; // delete it when it is an hour old
+   *     return age < 3_600_000 ? { requeueAfter: 3_600_000 - age } : undefined;
+   *   },
+   * });
+   */
+  readonly now: () => number;
+  /**
    * The controller's logger, with the fields `controller`, `namespace`, `name` and `reconcileId`.
    */
   readonly logger: Logger;

@@ -234,7 +234,7 @@ export class ReconcileRunner<T extends object> {
    * throws or rejects.
    */
   #outcome(run: Run, signal: AbortSignal): Outcome | Promise<Outcome> {
-    const { logOf } = this.#settings;
+    const { logOf, wallNow: now } = this.#settings;
     const { reconcile, get } = this.#parts;
     const { request, id, attempt, causes, moreCauses } = run;
     try {
@@ -243,6 +243,7 @@ export class ReconcileRunner<T extends object> {
         signal,
         attempt,
         get,
+        now,
         logger:
           logOf === undefined ? silentLogger : withFields(logOf(request), { reconcileId: id }),
         reconcileId: id,

@@ -4,7 +4,7 @@
  * would let another candidate lead too early.
  */
 import { guardRandom } from '../base/backoff.ts';
-import { type Clock, systemClock, systemWallNow } from '../base/clock.ts';
+import { type Clock, systemClock, wallNowOf } from '../base/clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../base/errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
@@ -99,13 +99,13 @@ export interface LeaderElectorOptions {
   readonly recorder?: ElectionRecorder | undefined;
   /** Default: nothing is logged. */
   readonly logger?: Logger | undefined;
-  /** A monotonic clock; all durations are measured with it. Default: the system's. */
+  /** All durations are measured with its monotonic time. Default: the system's clock. */
   readonly clock?: Clock | undefined;
   /** Returns a number in [0, 1) for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
   /**
    * Returns milliseconds since 1970 for the times in the lease. Nothing is measured with it.
-   * Default: the system's clock.
+   * Default: the clock's time of day.
    */
   readonly wallNow?: (() => number) | undefined;
 }
@@ -173,7 +173,7 @@ export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
   if (typeof releaseOnCancel !== 'boolean')
     throw invalid('releaseOnCancel', 'true or false', releaseOnCancel);
   requireLogger('logger', logger);
-  const { random = Math.random, wallNow = systemWallNow, watchDog, metrics, recorder } = options;
+  const { random = Math.random, wallNow = wallNowOf(clock), watchDog, metrics, recorder } = options;
   requireFunction('random', random);
   requireFunction('wallNow', wallNow);
   if (recorder !== undefined) requireFunction('recorder.eventf', recorder?.eventf);

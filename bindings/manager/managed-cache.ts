@@ -78,7 +78,7 @@ export class ManagedCache extends SharedInformerFactory {
       parked = failure.next === 'park';
       if (again || !isWorthReporting(error, failure)) return;
       const level = failure.class === 'auth' || failure.class === 'decode' ? 'error' : 'warn';
-      const when = isLongWait(failure.afterMs) ? goesOn(failure.afterMs) : '';
+      const when = isLongWait(failure.afterMs) ? goesOn(failure.afterMs, this.#clock) : '';
       this.#logger[level](`list or watch failed${when}`, { resource: name, ...failure, error });
     };
   }

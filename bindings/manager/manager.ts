@@ -12,7 +12,7 @@
  *   already.
  */
 
-import type { Clock } from '../base/clock.ts';
+import { type Clock, wallNowOf } from '../base/clock.ts';
 import { requireNode } from '../base/environment.ts';
 import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, isAbort, requireFunction } from '../base/errors.ts';
@@ -145,6 +145,7 @@ class RuntimeManager implements ControllerManager {
   readonly client: Client;
   readonly logger: Logger;
   readonly clock: Clock;
+  readonly wallNow: () => number;
   readonly tracer: Tracer | undefined;
   readonly controllerDefaults: ControllerDefaults;
   readonly queueMetrics = new PrometheusProvider({ flavor: 'controller-runtime' });
@@ -178,6 +179,7 @@ class RuntimeManager implements ControllerManager {
     const { clock, logger, cache } = settings;
     this.#settings = settings;
     this.clock = clock;
+    this.wallNow = settings.wallNow ?? wallNowOf(clock);
     this.logger = logger;
     this.tracer = settings.tracer;
     this.controllerDefaults = settings.controller;

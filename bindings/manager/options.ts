@@ -158,10 +158,14 @@ export interface ManagerOptions {
    * `trace.getTracer('website-controller')`.
    */
   tracer?: Tracer | undefined;
+  /**
+   * The clock of the manager and everything that it makes: controllers, informers, client, event
+   * recorders, election. Default: the system's. In tests a `FakeClock`, best the server's too.
+   */
   clock?: Clock | undefined;
   /**
-   * Returns milliseconds since 1970 for the times that events and the lease show. Nothing is
-   * measured with it. Default: the system's clock.
+   * Returns milliseconds since 1970 for `context.now()` and the times that events and the lease
+   * show. Nothing is measured with it. Default: the clock's time of day.
    */
   wallNow?: (() => number) | undefined;
   /** Defaults for all controllers. */

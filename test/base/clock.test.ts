@@ -2,7 +2,13 @@
  * bindings/base/clock.ts: the order in which a FakeClock fires timers, and the cost of many timers.
  */
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/base/clock.ts';
+import {
+  type Clock,
+  FakeClock,
+  requireClock,
+  systemClock,
+  wallNowOf,
+} from '../../bindings/base/clock.ts';
 import { growth, STEEP } from '../helpers/growth.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 
@@ -52,6 +58,28 @@ describe('FakeClock', () => {
     }
     expect(fired, `seed ${seed}`).toEqual(expected);
     expect(fired.length).toBeGreaterThan(500);
+  });
+
+  test('has a time of day, which moves with it and starts where the test says', async () => {
+    const times = (clock: FakeClock) => [clock.now(), clock.wallNow()];
+    const start = Date.UTC(2026, 0, 5);
+    expect(times(new FakeClock())).toEqual([0, Date.UTC(2000, 0, 1)]);
+    expect(times(new FakeClock(0))).toEqual([0, 0]);
+    expect(times(new FakeClock(start))).toEqual([start, start]);
+    const clock = new FakeClock(5, start);
+    expect(times(clock)).toEqual([5, start]);
+    clock.step(10);
+    await clock.run(0.5);
+    expect(times(clock)).toEqual([15.5, start + 10.5]);
+    expect(wallNowOf(clock)()).toBe(start + 10.5);
+    expect(() => new FakeClock(0, Number.NaN)).toThrow('"wallStartMs" expected milliseconds');
+    expect(() => new FakeClock(Number.NaN)).toThrow('"startMs" expected a finite number');
+  });
+
+  test('a wallNow that is no function is refused', () => {
+    const clock = { ...systemClock, wallNow: 7 } as unknown as Clock;
+    expect(() => requireClock('options.clock', clock)).toThrow('"options.clock.wallNow" expected');
+    expect(() => requireClock('options.clock', { ...clock, wallNow: undefined })).not.toThrow();
   });
 
   // Each fired timer was searched among all timers: a million that were due at once never ended.

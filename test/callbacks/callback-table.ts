@@ -491,12 +491,13 @@ export const PROCESSES: readonly CallbackRow[] = [
       'EventRecorderOptions.random',
       'EventRecorderOptions.wallNow',
       'ManagerOptions.wallNow',
+      'Manager.wallNow',
       'ApiOptions.wallTime',
     ],
     what: '`random`, `wallNow`',
     throws:
       '`random`: reported, and 0.5 is used; `wallNow`: the caller fails (an Event ' +
-      'is lost and counted, a round of an election is tried again)',
+      'is lost and counted, a round of an election is tried again, `context.now()` throws)',
     rubbish: 'as if it threw',
     within: 'allowed',
     tests: [INFORMER, CONTROLLER],

@@ -25,6 +25,7 @@ const context = {
   signal: new AbortController().signal,
   attempt: 1,
   get: () => undefined,
+  now: () => 0,
   logger: silentLogger,
   reconcileId: 'b1c7a0de-0000-4000-8000-000000000000',
   causes: [],

@@ -587,7 +587,7 @@ export class Reflector<T extends object, I extends string = never> {
     if (failure.next === 'park' && this.#parked) return; // reported already
     if (!isWorthReporting(error, failure)) return;
     const { afterMs } = failure;
-    const when = isLongWait(afterMs) ? goesOn(afterMs) : '';
+    const when = isLongWait(afterMs) ? goesOn(afterMs, this.#clock) : '';
     handleError(error, `reflector of ${this.#listWatch.describe()}${when}`);
   }
 }

@@ -7,7 +7,7 @@
  * IsNextRetry, rest/request.go Watch and request.
  */
 
-import { type Clock, systemWallNow } from '../../base/clock.ts';
+import { type Clock, wallNowOf } from '../../base/clock.ts';
 import type { CapstanError } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { sleep } from '../../base/wait.ts';
@@ -70,7 +70,7 @@ export async function sendWithRepeats(
   const {
     onRepeat = (error, afterMs) =>
       isLongWait(afterMs) &&
-      handleError(error, `${request.method} ${request.path}${goesOn(afterMs)}`),
+      handleError(error, `${request.method} ${request.path}${goesOn(afterMs, clock)}`),
   } = options;
   for (let repeats = 0; ; repeats++) {
     await turn?.();
@@ -100,8 +100,8 @@ export async function sendWithRepeats(
 export const isLongWait = (afterMs: number): boolean => afterMs > 5000;
 
 /** `, which goes on in 3600 s, at 2026-01-02T03:04:05Z`, for reports. */
-export function goesOn(afterMs: number): string {
-  const at = new Date(Math.min(systemWallNow() + afterMs, LAST_DATE)).toISOString();
+export function goesOn(afterMs: number, clock: Clock): string {
+  const at = new Date(Math.min(wallNowOf(clock)() + afterMs, LAST_DATE)).toISOString();
   return `, which goes on in ${Math.ceil(afterMs / 1000)} s, at ${at.replace(/\.\d+Z$/, 'Z')}`;
 }
 

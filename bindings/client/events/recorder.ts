@@ -6,7 +6,7 @@
  */
 
 import { guardRandom } from '../../base/backoff.ts';
-import { type Clock, systemClock, systemWallNow } from '../../base/clock.ts';
+import { type Clock, systemClock, wallNowOf } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError, invalid, requireFunction, requireInteger } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
@@ -59,6 +59,7 @@ export interface EventRecorderOptions {
    */
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
+  /** Returns the times of Events, in milliseconds since 1970. Default: the clock's time of day. */
   readonly wallNow?: (() => number) | undefined;
   /** Random numbers in [0, 1). Default Math.random. */
   readonly random?: (() => number) | undefined;
@@ -141,7 +142,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
       maxQueued = 1000,
       logger,
     } = options;
-    const { clock = systemClock, wallNow = systemWallNow } = options;
+    const { clock = systemClock, wallNow = wallNowOf(clock) } = options;
     const random = guardRandom(options.random ?? Math.random);
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);

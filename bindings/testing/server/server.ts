@@ -112,10 +112,12 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * - Fields that a schema once pruned from a stored object do not come back with a later schema.
  * - The error of a strict patch quotes the object in JavaScript's order of members.
  *
+ * In a test declare it by `await using`: it then ends with the test, also if the test fails. A
+ * server that is not stopped keeps the process alive.
+ *
  * @example
- * const server = await ApiServer.start();
+ * await using server = await ApiServer.start();
  * const answer = await fetch(`${server.url}/api/v1/namespaces/default/configmaps`);
- * await server.stop();
  */
 export class ApiServer {
   /** `http://127.0.0.1:<port>`, or https. */
@@ -173,7 +175,7 @@ export class ApiServer {
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
-   * const server = await ApiServer.start({ authorization: 'RBAC' });
+   * await using server = await ApiServer.start({ authorization: 'RBAC' });
    * const transport = server.transport({ as: 'system:serviceaccount:default:web' });
    */
   transport(options: ServerTransportOptions = {}): Transport & AsyncDisposable {

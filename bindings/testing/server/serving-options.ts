@@ -1,5 +1,5 @@
 /** The options of the server, with or without a socket, and their check. */
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, requireClock, systemClock, wallNowOf } from '../../base/clock.ts';
 import { invalid, requireBoolean, requireInteger } from '../../base/errors.ts';
 import { namesOf } from '../../base/names.ts';
 import type { ApiOptions } from './api.ts';
@@ -22,7 +22,7 @@ export interface ServingOptions {
   clock?: Clock | undefined;
   /**
    * The time when the server starts, in milliseconds since 1970; timestamps continue from it by the
-   * clock. Default: now.
+   * clock. Default: the clock's time of day.
    */
   startTime?: number | undefined;
   /**
@@ -91,13 +91,10 @@ export type CheckedServing = Omit<ApiOptions, 'wallTime' | 'ofCluster'> &
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireServingOptions(options: ServingOptions): CheckedServing {
+  requireClock('clock', options.clock);
+  const { bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock } = options;
   const {
-    bookmarkInterval = 60_000,
-    historySize = 10_000,
-    clock = systemClock,
-    startTime = Date.now(),
-  } = options;
-  const {
+    startTime = wallNowOf(clock)(),
     freshnessTimeout = 3000,
     watchBuffer = Number.POSITIVE_INFINITY,
     compressWatches = false,
