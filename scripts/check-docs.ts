@@ -23,7 +23,7 @@ import {
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
-const GUIDES = ['docs/*.md'];
+const GUIDES = ['docs/**/*.md'];
 /** Where a name is exported twice, the first subpath gives it. */
 const SUBPATHS = [
   'workqueue',

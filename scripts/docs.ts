@@ -63,7 +63,7 @@ const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 };
 /** All but `.`, which repeats three of them. */
 const subpaths = Object.keys(exports).flatMap((name) => /^\.\/([a-z-]+)$/.exec(name)?.[1] ?? []);
-const guides = globSync('docs/guide-*.md', { cwd: root })
+const guides = globSync('docs/guides/from-*.md', { cwd: root })
   .sort()
   .map((file) => `${root}${file}`);
 
@@ -97,7 +97,7 @@ if (project === undefined) throw new Error('typedoc could not read the sources: 
 app.validate(project);
 
 for (const [at, guide] of (project.documents ?? []).entries()) {
-  guide.name = /^# (.+)/.exec(readFileSync(guides[at] as string, 'utf8'))?.[1] ?? guide.name;
+  guide.name = /^# (.+)/m.exec(readFileSync(guides[at] as string, 'utf8'))?.[1] ?? guide.name;
 }
 let count = 0;
 for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {

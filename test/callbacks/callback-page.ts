@@ -1,7 +1,13 @@
-/** Generates docs/callbacks.md from the rows. */
+/** Generates docs/reference/callbacks.md from the rows. */
 import { type CallbackRow, SECTIONS } from './callback-table.ts';
 
-const HEAD = `# Functions that you pass in
+const HEAD = `---
+title: Functions that you pass in
+order: 40
+description: What happens when a function of yours throws, answers nonsense or calls back.
+---
+
+# Functions that you pass in
 
 What happens when a function of yours throws, returns something unexpected, or calls back into the
 package. No key and no event is lost, unless the table says so.

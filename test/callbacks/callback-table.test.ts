@@ -1,7 +1,7 @@
 /**
  * Checks the table of user functions: every function in the types has one row, every row names
- * existing functions and tests, the two matrix tests have rows, and docs/callbacks.md is generated
- * from the table.
+ * existing functions and tests, the two matrix tests have rows, and docs/reference/callbacks.md is
+ * generated from the table.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -61,6 +61,6 @@ test.each(['callbacks/controller-callbacks.test.ts', 'callbacks/informer-callbac
 );
 
 // `npx vitest run test/callbacks -u` writes it.
-test('docs/callbacks.md is generated from the table', async () => {
-  await expect(callbackPage()).toMatchFileSnapshot(`${root}/docs/callbacks.md`);
+test('docs/reference/callbacks.md is generated from the table', async () => {
+  await expect(callbackPage()).toMatchFileSnapshot(`${root}/docs/reference/callbacks.md`);
 });

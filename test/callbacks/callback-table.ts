@@ -1,7 +1,7 @@
 /**
- * The table of user functions and of what happens when they misbehave. docs/callbacks.md is
- * generated from it; callback-table.test.ts checks that every function that user-functions.ts finds
- * has a row, and that every test that a row names exists.
+ * The table of user functions and of what happens when they misbehave. docs/reference/callbacks.md
+ * is generated from it; callback-table.test.ts checks that every function that user-functions.ts
+ * finds has a row, and that every test that a row names exists.
  */
 
 export interface CallbackRow {

@@ -1,4 +1,6 @@
-/** docs/embedded-server.md has the recorded counts of the clients; `-- --record` writes it. */
+/**
+ * docs/evidence/embedded-server.md has the recorded counts of the clients; `-- --record` writes it.
+ */
 import { expect, test } from 'vitest';
 import { described, documented } from './documented.ts';
 

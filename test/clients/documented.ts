@@ -1,10 +1,10 @@
-/** The table of clients in docs/embedded-server.md, from the recorded answers. */
+/** The table of clients in docs/evidence/embedded-server.md, from the recorded answers. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { recordedOf } from './answers.ts';
 import { clientDifferences } from './differences.ts';
 
-const page = fileURLToPath(new URL('../../docs/embedded-server.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/evidence/embedded-server.md', import.meta.url));
 const BLOCK = /(?<=<!-- clients -->\n).*?(?=<!-- \/clients -->)/s;
 
 const text = (path: string): string =>

@@ -32,9 +32,9 @@ function counted(
   return { requests: Number(requests), bytes: Number(bytes), stale, rest };
 }
 
-/** A program of the README. */
-function snippetWith(text: string): string {
-  const blocks = markdownBlocks('README.md', readFileSync(`${root}/README.md`, 'utf8'));
+/** The program of a page that contains the text. */
+function snippetWith(text: string, page: string): string {
+  const blocks = markdownBlocks(page, readFileSync(`${root}/${page}`, 'utf8'));
   return blocks.find(({ code }) => code.includes(text))?.code ?? '';
 }
 
@@ -109,17 +109,17 @@ test("the README's features beyond client-go: the snapshot has the waiting item"
   const output = await run(
     '--input-type=module-typescript',
     '--eval',
-    snippetWith('new PriorityQueue('),
+    snippetWith('new PriorityQueue(', 'docs/guides/queue-alone.md'),
   );
   expect(output).toMatch(/^web waiting 0 \S+\nworking on default\/web\nworking on default\/db\n$/);
 });
 
 // Nothing ended its loop: Node exited with 13 and a warning of an unsettled top-level await.
-test("the README's queue alone: processes both keys and exits", async () => {
+test('the queue alone: processes both keys and exits', async () => {
   const output = await run(
     '--input-type=module-typescript',
     '--eval',
-    snippetWith('new RateLimitingQueue('),
+    snippetWith('new RateLimitingQueue(', 'docs/guides/queue-alone.md'),
   );
   expect(output).toBe('working on default/web\nworking on default/db\n');
 });

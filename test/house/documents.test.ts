@@ -29,7 +29,8 @@ const WITH_README = [...FIRST, ...foldersBelow('bindings/')];
 const MAP = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
-  ...['glossary', 'experiments', 'differences-from-client-go'].map((page) => `docs/${page}.md`),
+  'docs/project/glossary.md',
+  ...['experiments', 'differences-from-client-go'].map((page) => `docs/evidence/${page}.md`),
 ];
 const PAGES = [
   ...MAP,
@@ -84,7 +85,7 @@ describe('ARCHITECTURE.md', () => {
 
   it('links to the glossary, and so does CONTRIBUTING.md', () => {
     const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md'];
-    expect(pages.filter((page) => !read(page).includes('(docs/glossary.md)'))).toEqual([]);
+    expect(pages.filter((page) => !read(page).includes('(docs/project/glossary.md)'))).toEqual([]);
   });
 });
 
@@ -121,11 +122,7 @@ describe('the pages for maintainers', () => {
   });
 
   it('link to files that exist, and so do the guides and the README of the project', () => {
-    const pages = [
-      ...PAGES,
-      'README.md',
-      ...files.filter((path) => /^docs\/[^/]+\.md$/.test(path)),
-    ];
+    const pages = [...PAGES, 'README.md', ...files.filter((path) => /^docs\/.+\.md$/.test(path))];
     const wrong = pages.flatMap((page) =>
       [...read(page).matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
         .map(([, target = '']) => posix.join(dirname(page), target))
@@ -136,7 +133,8 @@ describe('the pages for maintainers', () => {
   });
 
   it('link to headings that exist', () => {
-    const wrong = [...PAGES, 'README.md', 'docs/experiments.md'].flatMap((page) =>
+    const pages = files.filter((path) => /^docs\/.+\.md$/.test(path));
+    const wrong = [...new Set([...PAGES, ...pages, 'README.md'])].flatMap((page) =>
       [...read(page).matchAll(/\]\(([^)#:\s]*\.md)?#([^)]+)\)/g)].flatMap(
         ([, target = '', heading = '']) => {
           const of = target === '' ? page : posix.join(dirname(page), target);
@@ -147,15 +145,11 @@ describe('the pages for maintainers', () => {
     expect(wrong).toEqual([]);
   });
 
-  // Words that readers did not understand. docs/glossary.md has the words to use.
+  // Words that readers did not understand. docs/project/glossary.md has the words to use.
   it('are in plain English, and so are the README of the project and the guides', () => {
-    const pages = [
-      ...PAGES,
-      'README.md',
-      ...files.filter((path) => /^docs\/[^/]+\.md$/.test(path)),
-    ];
+    const pages = [...PAGES, 'README.md', ...files.filter((path) => /^docs\/.+\.md$/.test(path))];
     const riddles = pages
-      .filter((page) => page !== 'docs/upstream-tests.md')
+      .filter((page) => page !== 'docs/project/upstream-tests.md')
       .flatMap((page) =>
         [...read(page).matchAll(/\bwhoever\b|keeps? true|\bone['’]s own\b/gi)].map(
           ([words]) => `${page}: ${words}`,
@@ -182,7 +176,7 @@ describe('the pages for maintainers', () => {
     expect(exists({ path: 'wait.ts', before: ['bindings/base/'] }, 'ARCHITECTURE.md')).toBe(true);
     expect(exists({ path: 'base/', before: [] }, 'bindings/cache/README.md')).toBe(true);
     expect(paragraphs('a\nb\n\n- c\n  d\n- e\n| f |\n')).toEqual(['a b', '- c d', '- e']);
-    expect(headings('docs/experiments.md')).toContain('which-side-hashes');
+    expect(headings('docs/evidence/experiments.md')).toContain('which-side-hashes');
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * docs/embedded-server.md has the list of differences from a real kube-apiserver that the parity
- * test uses: an edit by hand would describe something that is not tested.
+ * docs/evidence/embedded-server.md has the list of differences from a real kube-apiserver that the
+ * parity test uses: an edit by hand would describe something that is not tested.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

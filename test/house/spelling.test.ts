@@ -39,7 +39,7 @@ const published = new Set(ENTRIES.flatMap(exportsOf));
 
 /** The words of tests of behavior, programs and pages. */
 const used = new Set(
-  globSync(['{test,examples,bin,bench}/**/*.{ts,mjs}', 'docs/*.md', 'README.md'], {
+  globSync(['{test,examples,bin,bench}/**/*.{ts,mjs}', 'docs/**/*.md', 'README.md'], {
     cwd: root,
     exclude: ['test/house/**', 'test/base/names.test.ts'],
   }).flatMap((file) => readFileSync(`${root}/${file}`, 'utf8').match(/[A-Za-z_$][\w$]*/g) ?? []),

@@ -1,6 +1,6 @@
 /**
- * docs/upstream-tests.md maps client-go's tests to ours. Each test that it names must exist, so
- * that a rename does not break it.
+ * docs/project/upstream-tests.md maps client-go's tests to ours. Each test that it names must
+ * exist, so that a rename does not break it.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
@@ -50,7 +50,7 @@ const TESTS = {
   'pkg/client/fake/typeconverter_test.go': 8,
 };
 
-const page = readFileSync(`${root}/docs/upstream-tests.md`, 'utf8');
+const page = readFileSync(`${root}/docs/project/upstream-tests.md`, 'utf8');
 const rows = rowsOf(page);
 
 describe('the table of upstream tests', () => {

@@ -1,6 +1,6 @@
 /**
- * Parses the table of docs/upstream-tests.md: for each of client-go's tests the counterpart here,
- * or why there is none.
+ * Parses the table of docs/project/upstream-tests.md: for each of client-go's tests the counterpart
+ * here, or why there is none.
  */
 
 export interface UpstreamTestRow {

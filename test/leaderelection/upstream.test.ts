@@ -1,6 +1,7 @@
 /**
  * Counterparts of client-go's tools/leaderelection tests: leaderelection_test.go,
- * healthzadaptor_test.go, resourcelock/leaselock_test.go. docs/upstream-tests.md has the table.
+ * healthzadaptor_test.go, resourcelock/leaselock_test.go. docs/project/upstream-tests.md has the
+ * table.
  */
 import { StatusError } from 'capstan/cache';
 import { HealthzAdaptor, type LeaderElectionRecord } from 'capstan/leaderelection';

@@ -1,7 +1,7 @@
 /**
- * Draws docs/live-page.png: the live page of a real manager that runs the Website controller of the
- * examples on the embedded API server, where the finalizer of one website cannot be written. By
- * hand:
+ * Draws docs/pictures/live-page.png: the live page of a real manager that runs the Website
+ * controller of the examples on the embedded API server, where the finalizer of one website cannot
+ * be written. By hand:
  *
  *     npm run build && node test/manager/page-screenshot.ts [file.png] [dark] [width]
  */
@@ -14,7 +14,7 @@ import { addWebsiteController } from '../../examples/website/controller.ts';
 import { Chromium, findChromium } from '../helpers/chromium.ts';
 
 const [
-  file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)),
+  file = fileURLToPath(new URL('../../docs/pictures/live-page.png', import.meta.url)),
   theme,
   width = '1080',
 ] = process.argv.slice(2);

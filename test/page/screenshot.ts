@@ -1,6 +1,7 @@
 /**
- * Draws docs/bench-page.png: builds the page from the built package, measures a few workloads in
- * Chromium, losses among them, and takes the picture. Run it by hand on an idle machine:
+ * Draws docs/pictures/bench-page.png: builds the page from the built package, measures a few
+ * workloads in Chromium, losses among them, and takes the picture. Run it by hand on an idle
+ * machine:
  *
  *     npm run build && node test/page/screenshot.ts
  */
@@ -38,7 +39,7 @@ try {
   const clip = { x: 0, y: from, width: WIDTH - 15, height: to - from, scale: 1 };
   await page.resize(WIDTH, Math.ceil(to));
   const { data } = await page.send('Page.captureScreenshot', { format: 'png', clip });
-  const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
+  const docs = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
   mkdirSync(docs, { recursive: true });
   writeFileSync(`${docs}bench-page.png`, Buffer.from(String(data), 'base64'));
   console.log(await page.evaluate(`document.querySelector('#status').textContent`));

@@ -1,6 +1,6 @@
 /**
- * Draws docs/cluster-view.png: examples/browser on its simulated cluster after some churn and a cut
- * of all connections. Run it by hand:
+ * Draws docs/pictures/cluster-view.png: examples/browser on its simulated cluster after some churn
+ * and a cut of all connections. Run it by hand:
  *
  *     npm run build && node test/page/view-screenshot.ts [file.png] [dark] [width]
  */
@@ -15,7 +15,7 @@ import { SimulatedCluster } from '../../examples/browser/simulated-cluster.ts';
 import { Chromium, findChromium } from '../helpers/chromium.ts';
 
 const [
-  file = fileURLToPath(new URL('../../docs/cluster-view.png', import.meta.url)),
+  file = fileURLToPath(new URL('../../docs/pictures/cluster-view.png', import.meta.url)),
   theme,
   width = '1200',
 ] = process.argv.slice(2);

@@ -98,6 +98,6 @@ test('every test of a fault belongs to a row, and has a name of its own', () => 
 });
 
 // `npx vitest run test/cache/faults -u` writes it.
-test('docs/watch-faults.md is the table', async () => {
-  await expect(faultPage()).toMatchFileSnapshot(`${root}docs/watch-faults.md`);
+test('docs/evidence/watch-faults.md is the table', async () => {
+  await expect(faultPage()).toMatchFileSnapshot(`${root}docs/evidence/watch-faults.md`);
 });

@@ -1,7 +1,7 @@
 /**
  * The table of watch faults: each fault, what the informer does, and its tests, or why there is
- * none. docs/watch-faults.md is generated from it. faults/rows.test.ts checks that every fault has
- * a row, every named test exists, and every fault test has a row.
+ * none. docs/evidence/watch-faults.md is generated from it. faults/rows.test.ts checks that every
+ * fault has a row, every named test exists, and every fault test has a row.
  */
 
 /** A test in another file, with its title. */

@@ -1,7 +1,13 @@
-/** Writes docs/watch-faults.md from the rows. */
+/** Writes docs/evidence/watch-faults.md from the rows. */
 import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
-const HEAD = `# What a watch meets
+const HEAD = `---
+title: What a watch meets
+order: 20
+description: What an informer does about each fault of a watch, and the test of each.
+---
+
+# What a watch meets
 
 No error ends an informer; only its signal does. Each fault below is injected into the embedded API
 server (\`capstan/testing\`) under a running informer, while writes go on. Tests without a file are

@@ -44,7 +44,7 @@ const { values: options } = parseArgs({
     summary: { type: 'boolean', default: false },
     /** A file for the results, in the format of scripts/test-counts.ts. */
     report: { type: 'string' },
-    /** Writes the counts and the list of differences to docs/embedded-server.md. */
+    /** Writes the counts and the list of differences to docs/evidence/embedded-server.md. */
     'write-page': { type: 'boolean', default: false },
     /** How many failing cases are shrunk and printed. */
     shown: { type: 'string', default: '20' },

@@ -1,13 +1,15 @@
 /**
- * Writes the generated parts of docs/embedded-server.md: the intended differences, and the counts
- * of the last run with `--write-page`.
+ * Writes the generated parts of docs/evidence/embedded-server.md: the intended differences, and the
+ * counts of the last run with `--write-page`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { intendedDifferences } from './differences.ts';
 import type { GroupCounts } from './outcome.ts';
 
-export const PAGE = fileURLToPath(new URL('../../../docs/embedded-server.md', import.meta.url));
+export const PAGE = fileURLToPath(
+  new URL('../../../docs/evidence/embedded-server.md', import.meta.url),
+);
 
 const part = (name: string): RegExp =>
   new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
