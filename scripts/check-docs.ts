@@ -30,6 +30,7 @@ const SUBPATHS = [
   'cache',
   'controller',
   'client',
+  'kinds',
   'leaderelection',
   'manager',
   'client-node',

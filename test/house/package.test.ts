@@ -96,6 +96,7 @@ describe('the manifest', () => {
       'workqueue',
       'cache',
       'client',
+      'kinds',
       'leaderelection',
       'controller',
       'manager',

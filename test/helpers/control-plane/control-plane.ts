@@ -36,12 +36,16 @@ interface PlaneOptions {
    * FlowSchemas.
    */
   unfair?: boolean;
+  /** The API server also serves the beta and alpha versions, which are off by default. */
+  everything?: boolean;
 }
 
 const RBAC = [
   '--authorization-mode=RBAC',
   '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
 ];
+
+const EVERYTHING = ['--runtime-config=api/all=true', '--feature-gates=AllBeta=true'];
 
 export class ControlPlane {
   /** `https://127.0.0.1:<port>`; stays the same over restarts. */
@@ -226,6 +230,7 @@ export class ControlPlane {
         '--watch-cache=true',
         ...(this.#options.legible ? ['--storage-media-type=application/json'] : []),
         ...(this.#options.unfair ? ['--enable-priority-and-fairness=false'] : []),
+        ...(this.#options.everything ? EVERYTHING : []),
         // on SIGTERM watches end in order; else they hold it for a minute
         '--shutdown-watch-termination-grace-period=2s',
         '--profiling=false',
