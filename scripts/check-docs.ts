@@ -9,14 +9,14 @@
  * define is an error.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
   type DocBlock,
   docstringExamples,
   exportedNames,
   markdownBlocks,
-  publicNames,
+  packageNames,
   withImports,
 } from './doc-blocks.ts';
 
@@ -24,19 +24,6 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const GUIDES = ['docs/**/*.md'];
-/** Where a name is exported twice, the first subpath gives it. */
-const SUBPATHS = [
-  'workqueue',
-  'cache',
-  'controller',
-  'client',
-  'kinds',
-  'leaderelection',
-  'manager',
-  'client-node',
-  'testing',
-];
-
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
 import type {
@@ -102,10 +89,7 @@ function collect(): DocBlock[] {
     cwd: root,
     exclude: ['bindings/generated/**'],
   }).sort();
-  const known = publicNames(
-    SUBPATHS.filter((subpath) => existsSync(`${root}/bindings/${subpath}/index.ts`)),
-    `${root}/bindings`,
-  );
+  const known = packageNames(`${root}/bindings`);
   return [
     ...pages.flatMap((file) => markdownBlocks(file, read(file))),
     ...guides.flatMap((file) =>

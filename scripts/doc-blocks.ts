@@ -3,7 +3,7 @@
  * and the names that the package exports, so that an example needs no imports. Line n of a block is
  * line `line + n - 1` of its file.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface DocBlock {
@@ -13,34 +13,62 @@ export interface DocBlock {
   code: string;
 }
 
-/** The fenced blocks marked `ts` or `typescript`. Indentation of the fence is taken off. */
-export function markdownBlocks(file: string, text: string): DocBlock[] {
-  const blocks: DocBlock[] = [];
-  let open:
-    | { indent: number; fence: string; wanted: boolean; line: number; code: string[] }
-    | undefined;
+/** A block that is marked `ts run`, and what it prints, where a `text` block follows at once. */
+export interface RunBlock extends DocBlock {
+  output: string | undefined;
+}
+
+interface Fenced extends DocBlock {
+  /** What stands behind the fence, such as `ts run`. */
+  info: string;
+  /** Of the line of the closing fence. */
+  end: number;
+}
+
+/** All fenced blocks. The indentation of the fence is taken off. */
+function fencedBlocks(file: string, text: string): Fenced[] {
+  const blocks: Fenced[] = [];
+  let open: { indent: number; fence: string; block: Fenced; code: string[] } | undefined;
   text.split('\n').forEach((line, i) => {
-    const fence = /^( *)(`{3,})\s*(\w*)/.exec(line);
+    const fence = /^( *)(`{3,}) *(.*?) *$/.exec(line);
     if (open === undefined) {
       if (fence) {
-        const [, indent = '', marks = '', language = ''] = fence;
-        open = {
-          indent: indent.length,
-          fence: marks,
-          wanted: /^(ts|typescript)$/.test(language),
-          line: i + 2,
-          code: [],
-        };
+        const [, indent = '', marks = '', info = ''] = fence;
+        const block = { file, line: i + 2, code: '', info, end: 0 };
+        open = { indent: indent.length, fence: marks, block, code: [] };
       }
     } else if (line.trim() === open.fence) {
-      if (open.wanted) blocks.push({ file, line: open.line, code: open.code.join('\n') });
+      blocks.push({ ...open.block, code: open.code.join('\n'), end: i + 1 });
       open = undefined;
     } else {
       open.code.push(line.slice(open.indent));
     }
   });
-  if (open?.wanted) throw new Error(`${file}:${open.line}: the block is never closed`);
+  if (open && isTypeScript(open.block))
+    throw new Error(`${file}:${open.block.line}: the block is never closed`);
   return blocks;
+}
+
+const isTypeScript = ({ info }: { info: string }): boolean => /^(ts|typescript)\b/.test(info);
+
+/** The fenced blocks marked `ts` or `typescript`. */
+export function markdownBlocks(file: string, text: string): DocBlock[] {
+  return fencedBlocks(file, text)
+    .filter(isTypeScript)
+    .map(({ line, code }) => ({ file, line, code }));
+}
+
+/** The fenced blocks marked `ts run`. */
+export function runBlocks(file: string, text: string): RunBlock[] {
+  const blocks = fencedBlocks(file, text);
+  const lines = text.split('\n');
+  return blocks.flatMap(({ info, line, code, end }, i) => {
+    if (info !== 'ts run') return [];
+    const next = blocks[i + 1];
+    const between = next === undefined ? [] : lines.slice(end, next.line - 2);
+    const isOutput = next?.info === 'text' && between.every((each) => each === '');
+    return [{ file, line, code, output: isOutput ? next.code : undefined }];
+  });
 }
 
 /**
@@ -121,6 +149,25 @@ export function publicNames(
     }
   }
   return names;
+}
+
+/** Where a name is exported twice, the first subpath gives it. */
+const SUBPATHS = [
+  'workqueue',
+  'cache',
+  'controller',
+  'client',
+  'leaderelection',
+  'manager',
+  'client-node',
+  'testing',
+  'kinds',
+];
+
+/** The names of all entry points that there are. */
+export function packageNames(bindings: string): Map<string, PublicName> {
+  const there = SUBPATHS.filter((subpath) => existsSync(join(bindings, subpath, 'index.ts')));
+  return publicNames(there, bindings);
 }
 
 /**

@@ -1,18 +1,17 @@
 /**
- * The reference documentation, from the docstrings of what the package's subpaths export, with the
- * guides beside it: build/docs, static files.
+ * The reference documentation, from the docstrings of what the package's subpaths export, as static
+ * files in build/docs. `npm run docs:site` puts them beside the pages of docs/.
  *
  * typedoc reads programs through the compiler's JavaScript interface, which TypeScript 7 does not
  * have. So it has a folder and a lock file of its own, tools/docs, with the last TypeScript that
  * has one; that reads the same sources, and types are judged by `tsc` alone. Every warning fails: a
  * link that leads nowhere, an export without a docstring.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { installTool } from './install-tool.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const tools = `${root}tools/docs`;
 const out = `${root}build/docs`;
 
 /** typedoc, by the parts that are used: its own types are there only once it is installed. */
@@ -29,7 +28,6 @@ interface App {
 }
 
 interface Project {
-  readonly documents?: { name: string }[];
   getReflectionsByKind(kind: number): Declaration[];
 }
 
@@ -41,20 +39,7 @@ interface Declaration {
   isReference(): boolean;
 }
 
-/** Once for each lock file. */
-function install(): void {
-  const lock = readFileSync(`${tools}/package-lock.json`, 'utf8');
-  const stamp = `${tools}/node_modules/.installed-lock.json`;
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  const { status } = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit'], {
-    cwd: tools,
-    stdio: 'inherit',
-  });
-  if (status !== 0) throw new Error('typedoc could not be installed: npm ci failed in tools/docs');
-  writeFileSync(stamp, lock);
-}
-
-install();
+const tools = installTool('docs');
 const typedoc = pathToFileURL(`${tools}/node_modules/typedoc/dist/index.js`).href;
 const { Application, ReflectionKind } = (await import(typedoc)) as Typedoc;
 
@@ -63,18 +48,13 @@ const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 };
 /** All but `.`, which repeats three of them. */
 const subpaths = Object.keys(exports).flatMap((name) => /^\.\/([a-z-]+)$/.exec(name)?.[1] ?? []);
-const guides = globSync('docs/guides/from-*.md', { cwd: root })
-  .sort()
-  .map((file) => `${root}${file}`);
-
 const app = await Application.bootstrapWithPlugins({
   name: 'Capstan',
   entryPoints: subpaths.map((subpath) => `${root}bindings/${subpath}/index.ts`),
   tsconfig: `${root}tsconfig.build.json`,
   skipErrorChecking: true,
   basePath: `${root}bindings`,
-  readme: `${root}README.md`,
-  projectDocuments: guides,
+  readme: 'none', // the pages of docs/ are the site's
   out,
   highlightLanguages: ['ts', 'go', 'sh', 'json', 'yaml'],
   includeVersion: true,
@@ -96,9 +76,6 @@ const project = await app.convert();
 if (project === undefined) throw new Error('typedoc could not read the sources: see above');
 app.validate(project);
 
-for (const [at, guide] of (project.documents ?? []).entries()) {
-  guide.name = /^# (.+)/m.exec(readFileSync(guides[at] as string, 'utf8'))?.[1] ?? guide.name;
-}
 let count = 0;
 for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
   subpath.name = `capstan/${subpath.name}`; // as it is imported

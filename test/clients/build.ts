@@ -3,11 +3,12 @@
  * client is missing. kubectl is built once per version into the user's cache directory.
  */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
+import { installTool } from '../../scripts/install-tool.ts';
 
 /** The program of a client, or why there is none. */
 export interface Built {
@@ -64,14 +65,7 @@ function buildClientGo(): string {
 }
 
 function installFluentClient(): string {
-  const folder = at('tools/fluent-client');
-  const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
-  const stamp = join(folder, 'node_modules/.installed-lock.json');
-  if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
-    run('npm', ['ci', '--loglevel=error'], folder);
-    writeFileSync(stamp, lock);
-  }
-  return join(folder, 'main.mjs');
+  return join(installTool('fluent-client'), 'main.mjs');
 }
 
 function attempt(name: string, make: () => string): Built {

@@ -105,21 +105,11 @@ test('webhook-source: a posted image reaches the Sites that use it', async () =>
 });
 
 // It cancelled its only item before the loop over the snapshot, which then printed nothing.
-test("the README's features beyond client-go: the snapshot has the waiting item", async () => {
+test("the queue's features beyond client-go: the snapshot has the waiting item", async () => {
   const output = await run(
     '--input-type=module-typescript',
     '--eval',
     snippetWith('new PriorityQueue(', 'docs/guides/queue-alone.md'),
   );
   expect(output).toMatch(/^web waiting 0 \S+\nworking on default\/web\nworking on default\/db\n$/);
-});
-
-// Nothing ended its loop: Node exited with 13 and a warning of an unsettled top-level await.
-test('the queue alone: processes both keys and exits', async () => {
-  const output = await run(
-    '--input-type=module-typescript',
-    '--eval',
-    snippetWith('new RateLimitingQueue(', 'docs/guides/queue-alone.md'),
-  );
-  expect(output).toBe('working on default/web\nworking on default/db\n');
 });

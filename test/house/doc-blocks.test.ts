@@ -1,6 +1,11 @@
 /** The search for code in documentation finds every block with its position. */
 import { describe, expect, it } from 'vitest';
-import { docstringExamples, markdownBlocks, withImports } from '../../scripts/doc-blocks.ts';
+import {
+  docstringExamples,
+  markdownBlocks,
+  runBlocks,
+  withImports,
+} from '../../scripts/doc-blocks.ts';
 
 const lines = (...text: string[]): string => text.join('\n');
 
@@ -35,6 +40,34 @@ describe('a Markdown page', () => {
 
   it('with a block inside a longer fence has no such block', () => {
     expect(markdownBlocks('README.md', lines('````md', '```ts', 'a;', '```', '````'))).toEqual([]);
+  });
+});
+
+describe('a program on a page', () => {
+  it('is marked `ts run`, and prints the text block that follows at once', () => {
+    const page = lines(
+      '```ts',
+      'no;',
+      '```',
+      '```ts run',
+      'a;',
+      '```',
+      '',
+      '```text',
+      'A',
+      '```',
+      '```ts run',
+      'b;',
+      '```',
+      'Words between.',
+      '```text',
+      'not of b',
+      '```',
+    );
+    expect(runBlocks('x.md', page)).toEqual([
+      { file: 'x.md', line: 5, code: 'a;', output: 'A' },
+      { file: 'x.md', line: 12, code: 'b;', output: undefined },
+    ]);
   });
 });
 

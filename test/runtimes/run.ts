@@ -4,10 +4,10 @@
  * Content-Security-Policy and JSR. Without names: all. Runtimes missing on this machine are skipped
  * by name; with --all-required they fail. Exits with 1 on a failure, or when nothing ran.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { installTool } from '../../scripts/install-tool.ts';
 import { testSeed } from '../helpers/random.ts';
 import { bundleHost, type Host, installPackage, type Project } from './bundle.ts';
 import { checkBundles, checkPolicy, checkRequire, type Tools } from './checks.ts';
@@ -47,13 +47,11 @@ const names = [...runtimes, ...checks].map(({ name }) => name);
  * used, missing ones are named.
  */
 function installTools(): void {
-  const lock = readFileSync(join(tools, 'package-lock.json'), 'utf8');
-  const stamp = join(tools, 'node_modules/.installed-lock.json');
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  console.log('installing the runtimes: npm ci in tools/runtimes (1 GB on disk)');
-  const { status } = spawnSync('npm', ['ci', '--loglevel=error'], { cwd: tools, stdio: 'inherit' });
-  if (status === 0) writeFileSync(stamp, lock);
-  else console.log('npm ci failed in tools/runtimes');
+  try {
+    installTool('runtimes'); // 1 GB on disk
+  } catch (error) {
+    console.log(describeError(error));
+  }
 }
 
 async function measured(
