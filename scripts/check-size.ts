@@ -1,12 +1,14 @@
 /**
  * Size is a test with a number: the Wasm core, what a browser downloads for the work queues alone,
- * and the live page, all compressed. Run after a build; exits 1 above a budget.
+ * and the live page, all compressed; and the package that npm downloads and unpacks. Run after a
+ * build; exits 1 above a budget.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { livePage } from '../bindings/generated/live-page.ts';
+import { packedPackage } from './packed-package.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const KIB = 1024;
@@ -82,3 +84,20 @@ for (const { what, bytes, budget } of measured) {
   );
   if (over) process.exitCode = 1;
 }
+
+/** Of npm's package, with sources, source maps and documentation. */
+const PACKAGE_BUDGETS = { packed: 4 * KIB * KIB, unpacked: 13 * KIB * KIB, files: 2700 };
+
+const { size, unpackedSize, files } = packedPackage();
+const mib = (bytes: number): string => `${(bytes / KIB / KIB).toFixed(2)} MiB`;
+const limits = [
+  ['packed', size, mib],
+  ['unpacked', unpackedSize, mib],
+  ['files', files.length, String],
+] as const;
+const facts = limits.map(([what, value, text]) => {
+  const over = value > PACKAGE_BUDGETS[what];
+  if (over) process.exitCode = 1;
+  return `${what} ${text(value)} (budget ${text(PACKAGE_BUDGETS[what])}${over ? ', OVER' : ''})`;
+});
+console.log(`npm package: ${facts.join(', ')}`);

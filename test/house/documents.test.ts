@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { root } from '../helpers/repository.ts';
+import { headings } from './markdown.ts';
 
 const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
@@ -138,7 +139,7 @@ describe('the pages for maintainers', () => {
       [...read(page).matchAll(/\]\(([^)#:\s]*\.md)?#([^)]+)\)/g)].flatMap(
         ([, target = '', heading = '']) => {
           const of = target === '' ? page : posix.join(dirname(page), target);
-          return headings(of).has(heading) ? [] : [`${page}: ${target}#${heading}`];
+          return headings(read(of)).has(heading) ? [] : [`${page}: ${target}#${heading}`];
         },
       ),
     );
@@ -176,21 +177,9 @@ describe('the pages for maintainers', () => {
     expect(exists({ path: 'wait.ts', before: ['bindings/base/'] }, 'ARCHITECTURE.md')).toBe(true);
     expect(exists({ path: 'base/', before: [] }, 'bindings/cache/README.md')).toBe(true);
     expect(paragraphs('a\nb\n\n- c\n  d\n- e\n| f |\n')).toEqual(['a b', '- c d', '- e']);
-    expect(headings('docs/evidence/experiments.md')).toContain('which-side-hashes');
+    expect(headings(read('docs/evidence/experiments.md'))).toContain('which-side-hashes');
   });
 });
-
-/** The anchors of a page's headings, as GitHub makes them. */
-function headings(page: string): Set<string> {
-  return new Set(
-    [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-      title
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
-}
 
 /** Paragraphs and list items, each as one line, without tables and code. */
 function paragraphs(text: string): string[] {

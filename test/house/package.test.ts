@@ -167,31 +167,6 @@ describe('the built modules', () => {
   });
 });
 
-describe('the packed package', () => {
-  const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-    cwd: root,
-    encoding: 'utf8',
-    shell: process.platform === 'win32',
-  });
-  const packed = new Set([...stdout.matchAll(/"path": "(.*?)"/g)].map(([, path]) => path ?? ''));
-
-  // The guides were not packed: in node_modules and on the registry's page their links were broken.
-  it('has the guides that its README links to', () => {
-    const linked = [...readText('README.md').matchAll(/\]\((docs\/[^)#]+\.md)/g)].map(
-      ([, path]) => path,
-    );
-    expect(linked.length).toBeGreaterThan(2);
-    expect(linked.filter((path) => !packed.has(path ?? ''))).toEqual([]);
-  });
-
-  it('has no README of a folder but that of a new project', () => {
-    expect([...packed].filter((path) => path.endsWith('README.md')).sort()).toEqual([
-      'README.md',
-      'dist/bin/template/README.md',
-    ]);
-  });
-});
-
 describe('the lock file', () => {
   it('names no registry host, so that any mirror can serve an install', () => {
     const lines = readText('package-lock.json').split('\n');
