@@ -7,9 +7,11 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
-import { thrownText } from './attempt.ts';
+import { addKind } from './add.ts';
+import { attempt, thrownText } from './attempt.ts';
 import { manifestsOf } from './crd.ts';
 import { initProject } from './init.ts';
+import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -19,20 +21,83 @@ export interface CliOutput {
   err(text: string): void;
 }
 
-const HELP = `Usage:
-  capstan init <folder> [options]   writes a controller project that runs and passes its own tests
-  capstan crd <module>... [options] prints the CustomResourceDefinitions of modules, as YAML
+/** A command: its help, its options, and what it does. It returns what stdout gets. */
+interface Command {
+  readonly summary: string;
+  readonly help: string;
+  readonly options: NonNullable<ParseArgsConfig['options']>;
+  run(given: Given): Promise<string>;
+}
 
-Options of init:
-  --kind <Kind>     of the custom resource, in CamelCase    (default: Greeting)
-  --group <group>   of the custom resource, a domain        (default: example.com)
-  --name <name>     of the controller                       (default: the folder's)
+interface Given {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+  readonly facts: PackageFacts;
+  /** The running version of Node. */
+  readonly node: string;
+}
 
-Options of crd:
-  --out <file>      writes them there instead; when anything fails, the file stays as it was
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
 
-  --help            shows this
-  --version         shows the version of capstan
+const COMMANDS: Readonly<Record<string, Command>> = {
+  init: {
+    summary: 'writes a controller project that runs and passes its own tests',
+    help: `Usage: capstan init <folder> [options]
+
+Writes a controller project into a folder that does not exist or is empty. The project runs, and
+passes its own tests.
+
+  --kind <Kind>      of the custom resource, in PascalCase   (default: Greeting)
+  --group <group>    of the custom resource, a domain        (default: example.com)
+  --name <name>      of the controller                       (default: the folder's)
+
+Example: capstan init website-controller --kind Website --group acme.io
+`,
+    options: { kind: text, group: text, name: text },
+    run: init,
+  },
+  add: {
+    summary: 'adds a kind with its controller and its test to such a project',
+    help: `Usage: capstan add <Kind> [options]
+
+Run it in a project of capstan init after npm install. It writes a resource, a controller, a test,
+permissions and a sample, appends a line to src/controllers.ts, and writes deploy/crd.yaml anew. It
+overwrites nothing; if it fails, the project is unchanged.
+
+  --group <group>      of the kind, a domain   (default: capstan.group of package.json)
+  --version <version>  of the kind             (default: v1alpha1)
+  --plural <plural>    of the kind             (default: derived from the kind)
+  --cluster-scoped     its objects belong to no namespace
+
+Example: capstan add Certificate --version v1beta1
+`,
+    options: { group: text, version: text, plural: text, 'cluster-scoped': flag },
+    run: add,
+  },
+  crd: {
+    summary: 'prints the CustomResourceDefinitions of modules, as YAML',
+    help: `Usage: capstan crd <module>... [options]
+
+Prints the CustomResourceDefinitions that modules export, as YAML for kubectl apply.
+
+  --out <file>   writes them there instead; when anything fails, the file stays as it was
+  --check        writes nothing, and fails if the file of --out differs
+
+Example: capstan crd src/controllers.ts --out deploy/crd.yaml
+`,
+    options: { out: text, check: flag },
+    run: crd,
+  },
+};
+
+const HELP = `Usage: capstan <command> [options]
+
+${Object.entries(COMMANDS)
+  .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}\n`)
+  .join('')}
+  capstan <command> --help    shows the options of a command
+  capstan --version           shows the version of capstan
 `;
 
 /**
@@ -55,28 +120,28 @@ export async function main(
 }
 
 async function carryOut(args: readonly string[], node: string): Promise<string> {
-  const [command, ...rest] = args;
+  const [name, ...rest] = args;
   const facts = packageFacts();
-  if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h'))
-    return HELP;
-  if (command === '--version' || command === '-v') return `${facts.version}\n`;
-  if (command === 'init') return init(rest, facts, node);
-  if (command === 'crd') return crd(rest, facts, node);
-  throw usage(`expected a command, init or crd, got "${command}"`);
+  if (name === '--version' || name === '-v') return `${facts.version}\n`;
+  if (name === undefined || name === '--help' || name === '-h') return HELP;
+  if (name === 'help') return rest[0] === undefined ? HELP : commandOf(rest[0]).help;
+  const command = commandOf(name);
+  if (rest.includes('--help') || rest.includes('-h')) return command.help;
+  return command.run({ ...parse(name, rest, command), facts, node });
 }
 
-async function init(args: string[], facts: PackageFacts, node: string): Promise<string> {
-  const text = { type: 'string' } as const;
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: { kind: text, group: text, name: text },
-  });
-  const [folder, ...more] = positionals;
-  if (folder === undefined || folder === '' || more.length > 0)
-    throw usage(
-      `init expected one folder, got ${positionals.length === 0 ? 'none' : positionals.join(' ')}`,
-    );
+function commandOf(name: string): Command {
+  const names = Object.keys(COMMANDS);
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command !== undefined) return command;
+  const meant = nearestWord(name, names);
+  const hint = meant === undefined ? '' : `: did you mean "${meant}"?`;
+  const list = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+  throw usage(`expected a command, ${list}, got "${name}"${hint}`);
+}
+
+async function init({ values, positionals, facts, node }: Given): Promise<string> {
+  const folder = only(positionals, 'init', 'one folder');
   const {
     kind = 'Greeting',
     group = 'example.com',
@@ -92,36 +157,95 @@ ${name} is there. Next:
 ${olderThan(facts.engines.node, node)}`;
 }
 
-async function crd(args: string[], facts: PackageFacts, node: string): Promise<string> {
-  // Older versions cannot import TypeScript.
-  if (isOlderThan(facts.engines.node, node))
-    throw new CapstanError(
-      'NODE_TOO_OLD',
-      `crd needs Node ${facts.engines.node}, and this is Node ${node}`,
-    );
-  const { values, positionals } = parse({
-    args,
-    allowPositionals: true,
-    options: { out: { type: 'string' } },
+async function add({ values, positionals, facts, node }: Given): Promise<string> {
+  requireNode('add', facts, node);
+  const kind = only(positionals, 'add', 'one kind, such as Website');
+  const { group, version, plural } = values as Record<string, string | undefined>;
+  const clusterScoped = values['cluster-scoped'] === true;
+  const { files, changed } = await addKind(process.cwd(), {
+    kind,
+    group,
+    version,
+    plural,
+    clusterScoped,
   });
+  const list = (paths: readonly string[]) => paths.map((path) => `  ${path}\n`).join('');
+  return `${list(files)}
+changed:
+${list(changed)}
+${kind} is there. Next: write its schema and its reconcile function, then
+  npm run crd
+  npm test
+`;
+}
+
+async function crd({ values, positionals, facts, node }: Given): Promise<string> {
+  requireNode('crd', facts, node);
   if (positionals.length === 0)
-    throw usage('crd expected a module, such as src/website.ts, got none');
+    throw usage('crd expected a module, such as src/website.ts, got none', 'crd');
+  const { out, check } = values;
+  if (check === true && typeof out !== 'string')
+    throw usage('crd --check expected the file to compare with, --out <file>, got none', 'crd');
   const text = await manifestsOf(positionals.map((path) => resolve(path)));
-  if (typeof values.out !== 'string') return text;
-  await writeWhole(resolve(values.out), text);
+  if (typeof out !== 'string') return text;
+  if (check === true) await requireSame(out, text);
+  else await writeWhole(resolve(out), text);
   return '';
 }
 
-function parse(config: ParseArgsConfig) {
+/** Throws if the file differs from the text. Line ends of Windows do not count. */
+async function requireSame(path: string, text: string): Promise<void> {
+  const found = await attempt(`${path} could not be read`, () => readFileSync(path, 'utf8'));
+  const [is, expected] = [found, text].map((all) => all.replaceAll('\r\n', '\n').split('\n'));
+  const at = expected?.findIndex((line, i) => line !== is?.[i]) ?? -1;
+  const line = at < 0 && is?.length === expected?.length ? -1 : Math.max(at, 0);
+  if (line >= 0)
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `${path} expected what the modules define, and differs from line ${line + 1} on: run the ` +
+        'command without --check',
+    );
+}
+
+/** Older versions cannot import TypeScript. */
+function requireNode(command: string, { engines }: PackageFacts, node: string): void {
+  if (isOlderThan(engines.node, node))
+    throw new CapstanError(
+      'NODE_TOO_OLD',
+      `${command} needs Node ${engines.node}, and this is Node ${node}`,
+    );
+}
+
+function only(positionals: readonly string[], command: string, what: string): string {
+  const [first, ...more] = positionals;
+  if (first !== undefined && first !== '' && more.length === 0) return first;
+  const got = positionals.length === 0 ? 'none' : positionals.join(' ');
+  throw usage(`${command} expected ${what}, got ${got}`, command);
+}
+
+function parse(
+  name: string,
+  args: readonly string[],
+  { options }: Command,
+): Pick<Given, 'values' | 'positionals'> {
   try {
-    return parseArgs(config);
+    return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw usage(thrownText(error), error);
+    const [, given = ''] = /^Unknown option '--?([^']*)'/.exec(thrownText(error)) ?? [];
+    const known = Object.keys(options);
+    const meant = given === '' ? undefined : nearestWord(given, known);
+    if (given === '') throw usage(thrownText(error), name, error);
+    const hint =
+      meant === undefined
+        ? `there are ${known.map((one) => `--${one}`).join(', ')}`
+        : `did you mean "--${meant}"?`;
+    throw usage(`Unknown option '--${given}' of ${name}: ${hint}`, name, error);
   }
 }
 
-function usage(what: string, cause?: unknown): CapstanError {
-  return new CapstanError('INVALID_ARGUMENT', `${what}; see capstan --help`, { cause });
+function usage(what: string, command?: string, cause?: unknown): CapstanError {
+  const help = command === undefined ? 'capstan --help' : `capstan ${command} --help`;
+  return new CapstanError('INVALID_ARGUMENT', `${what}; see ${help}`, { cause });
 }
 
 /** Quotes a path for sh, or for cmd.exe and PowerShell on Windows. */

@@ -12,11 +12,11 @@ export interface PackageFacts {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/**
- * The manifest as text that ends in a line feed. @param file the name of the module of the custom
- * resource
- */
-export function projectManifest(name: string, file: string, facts: PackageFacts): string {
+/** The manifest as text that ends in a line feed. `capstan add` reads its member `capstan`. */
+export function projectManifest(
+  { name, group }: { readonly name: string; readonly group: string },
+  facts: PackageFacts,
+): string {
   const { version, engines, peerDependencies, devDependencies } = facts;
   const range = (dependency: string): string => {
     const pinned = devDependencies[dependency];
@@ -38,15 +38,22 @@ export function projectManifest(name: string, file: string, facts: PackageFacts)
       dev: 'node --watch dev.ts',
       test: 'vitest run',
       typecheck: 'tsc',
-      crd: `capstan crd src/${file}.ts --out deploy/crd.yaml`,
+      lint: 'biome lint --error-on-warnings',
+      format: 'biome check --write',
+      crd: 'capstan crd src/controllers.ts --out deploy/crd.yaml',
+      bundle: 'node bundle.ts',
     },
+    capstan: { name, group },
     dependencies: {
       '@kubernetes/client-node': peerDependencies['@kubernetes/client-node'],
       capstan: `^${version}`,
+      pino: range('pino'),
       zod: range('zod'),
     },
     devDependencies: {
+      '@biomejs/biome': range('@biomejs/biome'),
       '@types/node': range('@types/node'),
+      esbuild: range('esbuild'),
       typescript: range('typescript'),
       vitest: range('vitest'),
     },

@@ -1,8 +1,10 @@
-// Puts the files of a new project beside the compiled command line, which reads them from there.
-// What lay there before is gone with it.
+// Puts the files of a new project and of a new kind beside the compiled command line, which reads
+// them from there. What lay there before is gone with it.
 import { cpSync, rmSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);
-const to = new URL('dist/bin/template/', root);
-rmSync(to, { recursive: true, force: true });
-cpSync(new URL('bin/template/', root), to, { recursive: true });
+for (const folder of ['template', 'template-kind']) {
+  const to = new URL(`dist/bin/${folder}/`, root);
+  rmSync(to, { recursive: true, force: true });
+  cpSync(new URL(`bin/${folder}/`, root), to, { recursive: true });
+}

@@ -1,33 +1,40 @@
 /**
- * Runs the controller without a cluster, on an API server in this process with the definition and
- * one object. `npm run dev` restarts it after each change.
+ * Runs the controllers without a cluster, on an API server in this process that has their
+ * definitions and the objects of deploy/samples/. `npm run dev` restarts it after each change.
  */
-import { installCRDs, newClient } from 'capstan/client';
+import { readdirSync, readFileSync } from 'node:fs';
+import { loadAllYaml } from '@kubernetes/client-node';
+import { Discovery, installCRDs, newClient } from 'capstan/client';
 import { newManager, setupSignalHandler } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
-import { Greeting } from './src/greeting.ts';
-import { setupWithManager } from './src/reconcile.ts';
+import * as controllers from './src/controllers.ts';
 
-const server = await ApiServer.start();
+const { API_PORT = '8001', METRICS_PORT = '8080' } = process.env;
+const all = Object.values(controllers);
+
+const server = await ApiServer.start({ port: Number(API_PORT) });
 const transport = server.transport();
-const fieldOwner = 'greeting-controller';
 const user = newClient({ transport, fieldOwner: 'dev' });
-await installCRDs(user, [Greeting.crd]);
-await user.create(
-  Greeting.resource,
-  await Greeting.parse({
-    metadata: { name: 'hello', namespace: 'default' },
-    spec: { message: 'Hello, world' },
-  }),
+await installCRDs(
+  user,
+  all.map(({ crd }) => crd),
 );
+const samples = new URL('deploy/samples/', import.meta.url);
+const discovery = new Discovery(transport);
+for (const file of readdirSync(samples)) {
+  for (const object of loadAllYaml(readFileSync(new URL(file, samples), 'utf8'))) {
+    const [version = '', group = ''] = object.apiVersion.split('/').reverse();
+    await user.apply(await discovery.resourceFor({ group, version, kind: object.kind }), object);
+  }
+}
 
 const manager = newManager({
   transport,
-  client: { fieldOwner },
-  logger: { ...console, debug: () => undefined },
-  metrics: { bindAddress: '127.0.0.1:0' }, // also serves the live page
+  client: { fieldOwner: 'greeting-controller' },
+  logger: console,
+  metrics: { bindAddress: `127.0.0.1:${METRICS_PORT}` }, // also serves the live page
 });
-setupWithManager(manager);
+for (const { setupWithManager } of all) setupWithManager(manager);
 void manager.serving().then(() => {
   console.log(`live page   ${manager.url('metrics')}/debug/capstan`);
   console.log(`API server  kubectl --server ${server.url} get greetings,configmaps`);

@@ -129,7 +129,10 @@ describe('the command line', () => {
   it.each([
     [['init'], 'init expected one folder, got none'],
     [['init', 'a', 'b'], 'init expected one folder, got a b'],
-    [['init', at('new'), '--kind', 'fox'], 'a name in CamelCase such as "Website"'],
+    [
+      ['init', at('new'), '--kind', 'fox'],
+      'the kind expected PascalCase, such as "Website", got fox: did you mean "Fox"?',
+    ],
     [['init', at('new'), '--group', 'acme'], 'a domain such as "example.com"'],
     // The project was written, and every API server rejected its definition.
     [
@@ -164,8 +167,12 @@ describe('the command line', () => {
       'a name that the project has no other use for, got ConfigMap',
     ],
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
-    [['init', at('new'), '--kind', 'Main'], 'a kind whose file names are free, got Main'],
-    [['init', at('new'), '--force'], "Unknown option '--force'"],
+    [
+      ['init', at('new'), '--force'],
+      "Unknown option '--force' of init: there are --kind, --group, --name; see capstan init",
+    ],
+    [['init', at('new'), '--knid', 'Fox'], `of init: did you mean "--kind"?`],
+    [['init', at('new'), '--kind'], 'argument missing'],
     [['crd'], 'crd expected a module'],
     [['crd', at('missing.mjs')], 'could not be loaded'],
     [['crd', at('none.mjs')], 'expected an export that is a custom resource'],
@@ -174,7 +181,13 @@ describe('the command line', () => {
     [['crd', at('circle.mjs')], 'expected an export that is a custom resource'],
     [['crd', at('getter.mjs')], 'could not be loaded: not now'],
     [['crd', at('endless.mjs')], 'c.d could not be written as YAML: Maximum call stack'],
-    [['launch'], 'expected a command, init or crd, got "launch"'],
+    [['crd', at('none.mjs'), '--check'], 'expected the file to compare with, --out <file>'],
+    [['launch'], 'expected a command, init, add or crd, got "launch"; see capstan --help'],
+    [['int'], 'got "int": did you mean "init"?'],
+    [['help', 'cdr'], 'got "cdr": did you mean "crd"?'],
+    [['constructor'], 'expected a command, init, add or crd, got "constructor"'],
+    [['add'], 'add expected one kind, such as Website, got none; see capstan add --help'],
+    [['add', 'Fox', 'Bear'], 'add expected one kind, such as Website, got Fox Bear'],
   ])('rejects %j', async (args, why) => {
     const { code, stdout, stderr } = await capstan(...args);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -184,11 +197,15 @@ describe('the command line', () => {
   });
 
   it('prints its help and its version', async () => {
-    expect(await capstan()).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining('capstan init <folder>'),
-    });
-    expect((await capstan('init', '--help')).stdout).toBe((await capstan('--help')).stdout);
+    const { code, stdout: help } = await capstan();
+    expect({ code, help: (await capstan('--help')).stdout }).toEqual({ code: 0, help });
+    expect((await capstan('help')).stdout).toBe(help);
+    for (const name of ['init', 'add', 'crd']) {
+      expect(help).toContain(`  ${name} `);
+      const { stdout } = await capstan(name, 'anything', '--help');
+      expect(stdout).toMatch(new RegExp(`^Usage: capstan ${name} <`));
+      expect((await capstan('help', name)).stdout).toBe(stdout);
+    }
     expect(await capstan('--version')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -235,6 +252,30 @@ describe('the command line', () => {
       const { stdout } = await capstan('crd', at('bears.mjs'));
       expect(state()).toEqual([['crd.yaml'], stdout]);
       expect(loadAllYaml(stdout)).toEqual([bears]);
+    });
+
+    it('with --check compares the file and writes nothing', async () => {
+      const check = () => capstan('crd', at('bears.mjs'), '--out', out, '--check');
+      await capstan('crd', at('bears.mjs'), '--out', out);
+      const written = readFileSync(out, 'utf8');
+      expect(await check()).toEqual({ code: 0, stdout: '', stderr: '' });
+      writeFileSync(out, written.replaceAll('\n', '\r\n'));
+      expect((await check()).code).toBe(0);
+      for (const [text, line] of [
+        [`${written}more: 1\n`, 4],
+        [written.replace('bears', 'wolves'), 3],
+        [written.split('\n').slice(0, 2).join('\n'), 3],
+      ] as const) {
+        writeFileSync(out, text);
+        expect(await check()).toEqual({
+          code: 1,
+          stdout: '',
+          stderr:
+            `capstan: ${out} expected what the modules define, and differs from line ${line} on: ` +
+            'run the command without --check (INVALID_ARGUMENT)\n',
+        });
+        expect(readFileSync(out, 'utf8')).toBe(text);
+      }
     });
 
     it.skipIf(process.platform === 'win32')(

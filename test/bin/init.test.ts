@@ -78,19 +78,26 @@ describe('capstan init', () => {
     const written = filesIn(project);
     expect(written).toEqual([
       '.dockerignore',
+      '.github/workflows/ci.yaml',
       '.gitignore',
       'Dockerfile',
       'README.md',
+      'biome.json',
+      'bundle.ts',
       'deploy/crd.yaml',
+      'deploy/namespace.yaml',
+      'deploy/optional/network-policy.yaml',
+      'deploy/rbac-arcticfox.yaml',
       'deploy/rbac.yaml',
       'deploy/samples/arcticfox.yaml',
       'deploy/workload.yaml',
       'dev.ts',
       'package.json',
-      'src/arcticfox.ts',
+      'src/controllers.ts',
+      'src/controllers/arcticfox.ts',
       'src/main.ts',
-      'src/reconcile.ts',
-      'test/reconcile.test.ts',
+      'src/resources/arcticfox.ts',
+      'test/arcticfox.test.ts',
       'tsconfig.json',
     ]);
     expect(first.stdout).toBe(
@@ -130,23 +137,45 @@ describe('capstan init', () => {
     expect(textOf('deploy/samples/arcticfox.yaml')).toMatch(
       /^apiVersion: den\.acme\.io\/v1alpha1\nkind: ArcticFox\n/,
     );
-    expect(textOf('deploy/rbac.yaml')).toContain('resources: [arcticfoxes/status]');
+    expect(textOf('deploy/rbac-arcticfox.yaml')).toContain('resources: [arcticfoxes/status]');
     expect(JSON.parse(textOf('package.json'))).toMatchObject({
       name: 'fox-den',
       type: 'module',
+      capstan: { name: 'fox-den', group: 'den.acme.io' },
       dependencies: { capstan: `^${manifest.version}`, zod: `^${manifest.devDependencies.zod}` },
     });
   });
 
   it('writes manifests that are valid Kubernetes objects', () => {
-    const kinds = ['deploy/rbac.yaml', 'deploy/workload.yaml', 'deploy/samples/arcticfox.yaml'].map(
-      (path) => loadAllYaml(textOf(path)).map((object: { kind: string }) => object.kind),
+    const kinds = [
+      'namespace.yaml',
+      'rbac.yaml',
+      'rbac-arcticfox.yaml',
+      'workload.yaml',
+      'optional/network-policy.yaml',
+      'samples/arcticfox.yaml',
+    ].map((path) =>
+      loadAllYaml(textOf(`deploy/${path}`)).map((object: { kind: string }) => object.kind),
     );
     expect(kinds).toEqual([
-      ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
-      ['Deployment'],
+      ['Namespace'],
+      ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
+      ['ClusterRole', 'ClusterRoleBinding'],
+      ['Deployment', 'Service', 'PodDisruptionBudget'],
+      ['NetworkPolicy'],
       ['ArcticFox'],
     ]);
+  });
+
+  it('writes a workflow that runs scripts which the project has', () => {
+    const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+    const { jobs } = loadYaml<{ jobs: Record<string, { steps: { run?: string }[] }> }>(
+      textOf('.github/workflows/ci.yaml'),
+    );
+    const run = Object.values(jobs).flatMap(({ steps }) => steps.flatMap((step) => step.run ?? []));
+    const named = run.flatMap((line) => /^npm (?:run )?(\w+)/.exec(line)?.[1] ?? []);
+    expect(named).toEqual(['ci', 'lint', 'typecheck', 'test', 'crd', 'bundle']);
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named.slice(1)));
   });
 
   describe('the installed project', () => {
@@ -160,7 +189,7 @@ describe('capstan init', () => {
         '--no-color',
       );
       expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/Tests +7 passed \(7\)/);
+      expect(stdout).toMatch(/Tests +8 passed \(8\)/);
     });
 
     it('passes its type check', { timeout: 60_000 }, async () => {
@@ -169,6 +198,16 @@ describe('capstan init', () => {
         stdout: '',
         stderr: '',
       });
+    });
+
+    it('passes its lint', { timeout: 60_000 }, async () => {
+      const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { lint: string } };
+      const [program, ...args] = scripts.lint.split(' ');
+      expect(program).toBe('biome');
+      const biome = join(project, 'node_modules/@biomejs/biome/bin/biome');
+      const { code, stdout, stderr } = await node(project, biome, ...args);
+      expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/Checked \d+ files/);
     });
 
     it('contains the definition that `npm run crd` writes', async () => {
@@ -191,7 +230,7 @@ describe('capstan init', () => {
       const transport = server.transport();
       const client = newClient({ transport, fieldOwner: 'test' });
       const print =
-        "const { ArcticFox } = await import('./src/arcticfox.ts'); " +
+        "const { ArcticFox } = await import('./src/resources/arcticfox.ts'); " +
         'console.log(JSON.stringify(ArcticFox.crd))';
       const { stdout } = await node(project, '--input-type=module', '--eval', print);
       await installCRDs(client, [JSON.parse(stdout) as CustomResourceDefinition]);

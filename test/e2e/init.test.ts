@@ -1,19 +1,29 @@
 /**
- * What `capstan init` writes, on a real API server with RBAC: the definition is accepted as it is,
- * the Deployment has no field that the server does not know, and the program does all of its work
- * with the permissions of its own ServiceAccount, which are those of deploy/rbac.yaml and no
- * others.
+ * What `capstan init` writes, on a real API server with RBAC: all manifests are accepted under
+ * strict validation, Pods of the Deployment meet the restricted Pod Security Standard, and the
+ * program, as the one file of `npm run bundle`, does all of its work with the permissions of its
+ * own ServiceAccount, which are those of deploy/ and no others.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadYaml } from '@kubernetes/client-node';
+import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
 import {
   type Client,
   Discovery,
+  eventResource,
   isForbidden,
   isInvalid,
+  isNotFound,
   newClient,
   type ObjectMeta,
 } from 'capstan/client';
@@ -45,6 +55,14 @@ const ConfigMap = defineResource<Anything & { data?: Record<string, string> }>()
   kind: 'ConfigMap',
   plural: 'configmaps',
 });
+interface PodSpec {
+  securityContext?: object;
+}
+const Pod = defineResource<Anything & { spec: PodSpec }>()({
+  ...named,
+  kind: 'Pod',
+  plural: 'pods',
+});
 const Secret = defineResource<Anything>()({ ...named, kind: 'Secret', plural: 'secrets' });
 const Foxes = defineResource<Fox>()({
   group: 'den.acme.io',
@@ -54,12 +72,29 @@ const Foxes = defineResource<Fox>()({
   namespaced: true,
 });
 
+const Bears = defineResource<Fox>()({
+  group: 'den.acme.io',
+  version: 'v1alpha1',
+  kind: 'Bear',
+  plural: 'bears',
+  namespaced: true,
+});
+const Lynxes = defineResource<Fox>()({
+  group: 'den.acme.io',
+  version: 'v1alpha1',
+  kind: 'Lynx',
+  plural: 'lynxes',
+  namespaced: false,
+});
+
 const project = mkdtempSync(join(tmpdir(), 'capstan-init-e2e-'));
 const hello = { namespace: 'default', name: 'hello' };
 let plane: ControlPlane;
 let transport: Transport;
 let admin: Client;
 let program: Program;
+/** What the API server has warned of. */
+const warnings: string[] = [];
 /** What the ServiceAccount of the project may. */
 let account: { transport: Transport; client: Client };
 
@@ -69,7 +104,12 @@ beforeAll(async () => {
   linkPackages(project);
   plane = await ControlPlane.start({ rbac: true });
   transport = kubeConfigTransport(await readKubeConfig(plane));
-  admin = newClient({ transport, fieldOwner: 'admin', fieldValidation: 'Strict' });
+  admin = newClient({
+    transport,
+    fieldOwner: 'admin',
+    fieldValidation: 'Strict',
+    onWarning: ({ text }) => void warnings.push(text),
+  });
 });
 
 afterAll(async () => {
@@ -100,10 +140,21 @@ async function apply(path: string, options: { dryRun?: boolean } = {}): Promise<
   }
 }
 
+/** The files that `kubectl apply -f deploy/` reads, in its order. */
+const manifests = (): string[] =>
+  readdirSync(join(project, 'deploy'), { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => `deploy/${entry.name}`)
+    .sort();
+
 test('the manifests are accepted, without a field that the server does not know', async () => {
-  await apply('deploy/crd.yaml');
-  await apply('deploy/rbac.yaml');
-  await apply('deploy/workload.yaml', { dryRun: true });
+  for (const path of manifests()) {
+    if (path !== 'deploy/workload.yaml') await apply(path);
+    // again, and with what the files before it have made
+    await apply(path, { dryRun: true });
+  }
+  await apply('deploy/workload.yaml');
+  await apply('deploy/optional/network-policy.yaml');
   await eventually('the definition is served', async () => {
     const { items } = await admin.list(Foxes);
     return items.length === 0;
@@ -117,12 +168,46 @@ test('the manifests are accepted, without a field that the server does not know'
   await expect(refused).rejects.toSatisfy(isInvalid);
 });
 
+// The Deployment would be accepted and its ReplicaSet would make no Pod: the namespace enforces the
+// standard for Pods. There is no controller manager here, so this makes the Pod.
+test('a Pod of the Deployment meets the restricted Pod Security Standard', async () => {
+  expect(warnings).toEqual([]);
+  const [deployment] = loadAllYaml(readFileSync(join(project, 'deploy/workload.yaml'), 'utf8'));
+  const { spec } = (deployment as { spec: { template: { spec: PodSpec } } }).spec.template;
+  const pod = (name: string, own: PodSpec): Anything & { spec: PodSpec } => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'fox-den' },
+    spec: own,
+  });
+  await admin.create(Pod, pod('as-written', spec));
+  const { securityContext: _, ...without } = spec;
+  await expect(admin.create(Pod, pod('without', without))).rejects.toMatchObject({
+    status: 403,
+    message: expect.stringContaining('violates PodSecurity "restricted'),
+  });
+});
+
+test('the kinds that `capstan add` adds are accepted too', async () => {
+  const cli = join(root, 'dist/bin/capstan.js');
+  execFileSync(process.execPath, [cli, 'add', 'Bear'], { cwd: project });
+  execFileSync(process.execPath, [cli, 'add', 'Lynx', '--cluster-scoped'], { cwd: project });
+  for (const path of manifests()) await apply(path);
+  for (const kind of ['bear', 'lynx'])
+    await eventually(`the sample of ${kind} is accepted`, () =>
+      apply(`deploy/samples/${kind}.yaml`).then(
+        () => true,
+        (error: Error) => error.message,
+      ),
+    );
+});
+
 test('the program converges with the permissions of its own account', async () => {
   const token = await tokenOf(admin, { namespace: 'fox-den', name: 'fox-den' });
   const own = transportWith(plane, token);
   account = { transport: own, client: newClient({ transport: own, fieldOwner: 'fox-den' }) };
   await expect(account.client.list(Secret)).rejects.toSatisfy(isForbidden);
-  await expect(account.client.delete(ConfigMap, hello)).rejects.toSatisfy(isForbidden);
+  await expect(account.client.delete(Foxes, hello)).rejects.toSatisfy(isForbidden);
 
   const kubeconfig = join(plane.folder, 'fox-den.kubeconfig');
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
@@ -135,9 +220,13 @@ test('the program converges with the permissions of its own account', async () =
     environment,
     [...Object.entries(settings).map((entry) => entry.join('=')), ...anyPort].join('\n'),
   );
+  execFileSync(process.execPath, ['bundle.ts'], { cwd: project });
+  const bundle = join(mkdtempSync(join(plane.folder, 'alone-')), 'main.mjs');
+  copyFileSync(join(project, 'dist/main.mjs'), bundle); // with no packages beside it
   program = plane.run('fox-den', process.execPath, [
     `--env-file=${environment}`,
-    join(project, 'src/main.ts'),
+    '--enable-source-maps',
+    bundle,
   ]);
 
   await apply('deploy/samples/arcticfox.yaml');
@@ -160,9 +249,24 @@ test('the program converges with the permissions of its own account', async () =
   await admin.patch(Foxes, hello, { type: 'merge', body: { spec: { message: 'Good night' } } });
   await says('Good night');
 
+  for (const kind of [Bears, Lynxes])
+    await eventually(`the ${kind.kind} is ready`, async () => {
+      const { items } = await admin.list(kind);
+      return items[0]?.status?.conditions?.[0]?.status === 'True' || program.tail(20);
+    });
+  await admin.patch(Foxes, hello, { type: 'merge', body: { spec: { ttlSeconds: 1 } } });
+  await eventually('an Event says that the time has ended', async () => {
+    const { items } = await admin.list(eventResource, { namespace: 'default' });
+    return items.some(({ reason }) => reason === 'Expired') || program.tail(20);
+  });
+  await expect(admin.get(ConfigMap, hello)).rejects.toSatisfy(isNotFound);
+
   program.signal('SIGTERM');
   expect(await program.exited(40_000), program.tail(40)).toBe(0);
-  expect(readFileSync(program.log, 'utf8')).not.toMatch(/forbidden|error/i);
+  const log = readFileSync(program.log, 'utf8').trim().split('\n');
+  const lines = log.map((line) => JSON.parse(line) as { level: number; msg: string });
+  expect(lines.filter(({ level }) => level > 30)).toEqual([]);
+  expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['Starting workers']));
 });
 
 function says(message: string): Promise<void> {

@@ -3,7 +3,16 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './repository.ts';
 
-const PACKAGES = ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node'];
+const PACKAGES = [
+  '@biomejs/biome',
+  '@kubernetes/client-node',
+  '@types/node',
+  'esbuild',
+  'pino',
+  'typescript',
+  'vitest',
+  'zod',
+];
 
 /**
  * @param capstan the folder of this package: unpacked, or the repository itself, of which the built

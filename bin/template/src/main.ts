@@ -1,18 +1,27 @@
 /**
  * The program. It runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of the user who
- * starts it.
+ * starts it, and logs JSON lines to stdout.
  */
 import { KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
+import { pinoLogger } from 'capstan/controller';
 import { newManager, setupSignalHandler } from 'capstan/manager';
-import { setupWithManager } from './reconcile.ts';
+import { pino, stdSerializers, stdTimeFunctions } from 'pino';
+import * as controllers from './controllers.ts';
 
 const {
   POD_NAMESPACE = 'default',
   HEALTH_ADDRESS = ':8081',
   METRICS_ADDRESS = ':8080',
+  DEBUG_ADDRESS = '127.0.0.1:8082',
+  LOG_LEVEL = 'info',
 } = process.env;
-const { DEBUG_ADDRESS = '127.0.0.1:8082' } = process.env;
+
+const log = pino({
+  level: LOG_LEVEL,
+  timestamp: stdTimeFunctions.isoTime,
+  serializers: { err: stdSerializers.errWithCause }, // with its code and its causes
+});
 
 const config = new KubeConfig();
 config.loadFromDefault();
@@ -20,7 +29,7 @@ config.loadFromDefault();
 const manager = newManager({
   transport: kubeConfigTransport(config),
   client: { fieldOwner: 'greeting-controller' },
-  logger: { ...console, debug: () => undefined },
+  logger: pinoLogger(log),
   leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
   healthProbe: { bindAddress: HEALTH_ADDRESS },
   metrics: { bindAddress: METRICS_ADDRESS },
@@ -28,12 +37,12 @@ const manager = newManager({
   // http://localhost:8082/debug/capstan.
   debugPage: { bindAddress: DEBUG_ADDRESS },
 });
-setupWithManager(manager);
+for (const { setupWithManager } of Object.values(controllers)) setupWithManager(manager);
 
 try {
   await manager.start({ signal: setupSignalHandler() });
   process.exit(0);
-} catch (error) {
-  console.error(error);
+} catch (err) {
+  log.fatal({ err }, 'the manager has failed');
   process.exit(1); // stop all work: another process may lead now
 }

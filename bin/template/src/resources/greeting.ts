@@ -24,7 +24,12 @@ export const Greeting = defineCustomResource({
   description: 'A ConfigMap of the same name, which says the message.',
   spec: z.object({
     message: z.string().min(1).max(1024).describe('What the ConfigMap says.'),
-    suspend: z.boolean().default(false).describe('Whether the ConfigMap is left as it is.'),
+    ttlSeconds: z
+      .int()
+      .min(1)
+      .max(31_536_000)
+      .optional()
+      .describe('Seconds until the ConfigMap is deleted. Without it, never.'),
   }),
   status: z.object({
     observedGeneration: z
