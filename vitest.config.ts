@@ -44,7 +44,12 @@ export default defineConfig({
     maxWorkers: '100%',
     projects: [
       project('shared', false, [`${PURE}/*.test.ts`], [LONG, ISOLATED]),
-      project('isolated', true, ['test/**/*.test.ts'], [`${PURE}/!(*.isolated).test.ts`, LONG]),
+      project(
+        'isolated',
+        true,
+        ['test/**/*.test.ts', 'examples/tutorial/**/*.test.ts'],
+        [`${PURE}/!(*.isolated).test.ts`, LONG],
+      ),
       project('long', true, [LONG], []),
     ],
   },

@@ -70,10 +70,16 @@ export function wallNowOf(clock: Clock | undefined): () => number {
   return clock?.wallNow === undefined ? systemWallNow : () => (clock as Required<Clock>).wallNow();
 }
 
+/**
+ * What a timer returns that has done nothing but set itself again. `FakeClock.run` then moves on at
+ * once: a test of a week meets 60 480 heartbeats of each queue.
+ */
+export const NOTHING_STARTED = Symbol('nothing started');
+
 interface FakeTimer {
   at: number;
   order: number; // of two timers due at one moment the one that was set first runs first
-  run: () => void;
+  run: () => unknown;
 }
 
 const isBefore = (a: FakeTimer, b: FakeTimer): boolean =>
@@ -185,8 +191,7 @@ export class FakeClock implements Clock {
     await this.settle();
     for (let next = this.#due(target); next !== undefined; next = this.#due(target)) {
       this.#now = Math.max(this.#now, next.at);
-      this.#fire(next);
-      await this.settle();
+      if (this.#fire(next) !== NOTHING_STARTED) await this.settle();
     }
     this.#now = Math.max(this.#now, target); // a timer may have moved it further
   }
@@ -222,9 +227,9 @@ export class FakeClock implements Clock {
     return undefined;
   }
 
-  #fire(timer: FakeTimer): void {
+  #fire(timer: FakeTimer): unknown {
     this.#timers.delete(timer);
-    timer.run();
+    return timer.run();
   }
 }
 

@@ -8,6 +8,7 @@
  *   while something waits (and may fire once for nothing when an add has ended the wait, see
  *   addEndsWait).
  */
+import { NOTHING_STARTED } from '../base/clock.ts';
 import { CapstanError, hasCode, invalid } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import {
@@ -176,18 +177,24 @@ export class Delays<T> implements DelayCalls<T> {
   /**
    * Called by the host, so no caller can catch what is thrown here: it is reported, and the timer
    * for the next wait is set all the same.
+   *
+   * @returns NOTHING_STARTED for a heartbeat at which nothing was due
    */
-  #fire(): void {
+  #fire(): typeof NOTHING_STARTED | undefined {
     this.#timer = undefined;
     this.#timerAt = NEVER;
     this.#inner?.waiters.delete(this);
     if (this.#queue.shuttingDown()) {
       this.innerStopped(); // by a subclass that says so, or by the inner queue
-      return;
+      return undefined;
     }
     let reported = false;
+    let wasDue = true;
     try {
-      this.#addDue(this.#queue.clock.now());
+      const now = this.#queue.clock.now();
+      const first = this.#queue.core.exports.delayNext(this.#queue.handle);
+      wasDue = this.#aside.length > 0 || first <= now;
+      this.#addDue(now);
     } catch (error) {
       reported = true;
       if (!this.#queue.isDisposed) handleError(error, 'delayed adds');
@@ -200,6 +207,7 @@ export class Delays<T> implements DelayCalls<T> {
       // A second error, or one after dispose(), is not reported.
       if (!reported && !this.#queue.isDisposed) handleError(error, 'delayed adds');
     }
+    return wasDue ? undefined : NOTHING_STARTED;
   }
 
   /** Adds everything whose wait has ended. */

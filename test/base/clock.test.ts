@@ -1,7 +1,8 @@
 /**
  * bindings/base/clock.ts: the order in which a FakeClock fires timers, and the cost of many timers.
  */
-import { describe, expect, test } from 'vitest';
+import { DelayingQueue } from 'capstan/workqueue';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type Clock,
   FakeClock,
@@ -74,6 +75,19 @@ describe('FakeClock', () => {
     expect(wallNowOf(clock)()).toBe(start + 10.5);
     expect(() => new FakeClock(0, Number.NaN)).toThrow('"wallStartMs" expected milliseconds');
     expect(() => new FakeClock(Number.NaN)).toThrow('"startMs" expected a finite number');
+  });
+
+  // A week with one delayed item settled at each of 60 480 heartbeats of the queue: four seconds.
+  test('does not wait for heartbeats at which nothing is due', async () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const settle = vi.spyOn(clock, 'settle');
+    queue.addAfter('a', 3_600_000);
+    await clock.run(3_599_999);
+    expect([queue.len(), settle.mock.calls.length]).toEqual([0, 1]);
+    await clock.run(1);
+    expect([queue.len(), settle.mock.calls.length]).toEqual([1, 3]);
+    queue.shutDown();
   });
 
   test('a wallNow that is no function is refused', () => {

@@ -2,7 +2,7 @@
  * One HTTP exchange under a deadline. `open` and `read` end when the signal fires or the time is
  * over, even if the transport ignores its signal; `close` releases the connection.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, NOTHING_STARTED } from '../../base/clock.ts';
 import { aborted, CapstanError } from '../../base/errors.ts';
 import {
   type ChunkIterator,
@@ -248,10 +248,14 @@ export class Exchange {
     this.#idleTimer = clock.setTimer(() => {
       this.#idleTimer = undefined;
       // the next wait sets it again
-      if (this.#waitingSince === undefined || this.#idleMs === 0) return;
+      if (this.#waitingSince === undefined || this.#idleMs === 0) return NOTHING_STARTED;
       const left = this.#waitingSince + this.#idleMs - clock.now();
-      if (left > 0) this.#watchSilence(left);
-      else this.#expire(`silent for ${this.#idleMs} ms`);
+      if (left > 0) {
+        this.#watchSilence(left);
+        return NOTHING_STARTED;
+      }
+      this.#expire(`silent for ${this.#idleMs} ms`);
+      return undefined;
     }, ms);
   }
 
