@@ -14,7 +14,10 @@ const projects = (config.test?.projects ?? []) as Project[];
 
 test('every test file is in one project', () => {
   // e2e/ and clients/ have their own configurations
-  const files = globSync('test/**/*.test.ts', { cwd: root, exclude: ['test/{e2e,clients}/**'] });
+  const files = globSync('{test,examples}/**/*.test.ts', {
+    cwd: root,
+    exclude: ['test/{e2e,clients}/**'],
+  });
   expect(files.length).toBeGreaterThan(300);
   const taken = projects.flatMap(({ test: { include, exclude } }) =>
     globSync(include, { cwd: root, exclude }),

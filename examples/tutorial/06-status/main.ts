@@ -6,7 +6,7 @@ import { installCRDs } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { addScheduledJobController } from './controller.ts';
-import { Job } from './job.ts';
+import { Job, stateOf } from './job.ts';
 import { addJobRunner } from './job-runner.ts';
 import { ScheduledJob } from './scheduled-job.ts';
 
@@ -28,7 +28,9 @@ await client.create(
 );
 await clock.run(61 * MINUTE);
 
-for (const job of (await client.list(Job)).items) console.log('job', job.metadata.name);
+const { items } = await client.list(Job);
+for (const line of items.map((job) => `${job.metadata.name} ${stateOf(job)}`).sort())
+  console.log(line);
 console.log((await client.get(ScheduledJob.resource, metadata)).status);
 stop.abort();
 await ended;

@@ -18,7 +18,7 @@ test('Replace ends the Job that runs', async () => {
   expect((await cluster.jobs()).length).toBe(1);
 });
 
-test('a suspended ScheduledJob starts nothing, and what it missed by an hour stays undone', async () => {
+test('a suspended ScheduledJob starts nothing, and late Jobs are left out', async () => {
   await using cluster = await startCluster();
   await cluster.create({ startingDeadlineSeconds: 300 });
   await cluster.clock.run(HOUR);
