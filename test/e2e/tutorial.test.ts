@@ -64,14 +64,14 @@ const scheduledJob = () => admin.get(ScheduledJob.resource, key).catch(ignoreNot
 async function endJobs(): Promise<void> {
   for (const { metadata, ...job } of await jobs()) {
     if (stateOf({ metadata, ...job }) !== 'active') continue;
-    const time = String(metadata.creationTimestamp);
+    const time = String(metadata?.creationTimestamp);
     const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({
       type,
       status: 'True',
       lastTransitionTime: time,
     }));
     const body = { status: { startTime: time, completionTime: time, conditions } };
-    const name = String(metadata.name);
+    const name = String(metadata?.name);
     await admin
       .status()
       .patch(Job, { namespace: 'default', name }, { type: 'merge', body })

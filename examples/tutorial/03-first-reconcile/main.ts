@@ -2,11 +2,12 @@
  * Chapter 3: the controller reads a ScheduledJob and its Jobs from the cache. Run it with
  * `node examples/tutorial/03-first-reconcile/main.ts` after a build.
  */
+import type { V1Job } from '@kubernetes/client-node';
 import { installCRDs, setControllerReference } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { addScheduledJobController } from './controller.ts';
-import { Job, type JobObject } from './job.ts';
+import { Job } from './job.ts';
 import { ScheduledJob } from './scheduled-job.ts';
 
 const clock = new FakeClock();
@@ -27,7 +28,7 @@ await clock.settle();
 
 for (const name of ['report-a', 'report-b']) {
   const containers = [{ name: 'job', image: 'busybox' }];
-  const job: JobObject = {
+  const job: V1Job = {
     metadata: { namespace: 'default', name },
     spec: { template: { spec: { restartPolicy: 'Never', containers } } },
   };

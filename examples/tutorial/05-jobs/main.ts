@@ -29,7 +29,7 @@ for (const concurrencyPolicy of ['Allow', 'Forbid', 'Replace'] as const) {
 await clock.run(20 * MINUTE);
 
 const { items } = await client.list(Job);
-for (const line of items.map((job) => `${job.metadata.name} ${stateOf(job)}`).sort())
+for (const line of items.map((job) => `${job.metadata?.name} ${stateOf(job)}`).sort())
   console.log(line);
 stop.abort();
 await ended;

@@ -29,7 +29,7 @@ await client.create(
 await clock.run(61 * MINUTE);
 
 const { items } = await client.list(Job);
-for (const line of items.map((job) => `${job.metadata.name} ${stateOf(job)}`).sort())
+for (const line of items.map((job) => `${job.metadata?.name} ${stateOf(job)}`).sort())
   console.log(line);
 console.log((await client.get(ScheduledJob.resource, metadata)).status);
 stop.abort();

@@ -13,11 +13,11 @@ export function addJobRunner(manager: Manager, duration: number): void {
     .complete(async (request, { get, now, signal }) => {
       const job = get(request);
       if (job === undefined || stateOf(job) !== 'active') return {};
-      const startTime = String(job.metadata.creationTimestamp);
+      const startTime = String(job.metadata?.creationTimestamp);
       const left = Date.parse(startTime) + duration - now();
       if (left > 0) return { requeueAfter: left };
       const time = new Date(now()).toISOString();
-      const isFailure = job.spec.template.spec.containers[0]?.image === 'fails';
+      const isFailure = job.spec?.template.spec?.containers[0]?.image === 'fails';
       const types = isFailure ? ['FailureTarget', 'Failed'] : ['SuccessCriteriaMet', 'Complete'];
       const conditions = types.map((type) => ({ type, status: 'True', lastTransitionTime: time }));
       const status = { startTime, conditions, ...(isFailure ? {} : { completionTime: time }) };

@@ -25,7 +25,7 @@ async function create(spec: { schedule: string }): Promise<void> {
   const object = { metadata: key, spec: { image: 'busybox', ...spec } };
   await client.create(ScheduledJob.resource, await ScheduledJob.parse(object));
 }
-const names = async () => (await client.list(Job)).items.map(({ metadata }) => metadata.name);
+const names = async () => (await client.list(Job)).items.map(({ metadata }) => metadata?.name);
 
 test('nothing is due before the first time', async () => {
   await create({ schedule: '*/5 * * * *' });

@@ -1,6 +1,7 @@
 /** Starts the Job that is due, if the spec allows it. */
+import type { V1Job } from '@kubernetes/client-node';
 import { type Client, isAlreadyExists, setControllerReference } from 'capstan/client';
-import { deleteJob, Job, type JobObject, SCHEDULED_AT, scheduledTimeOf, stateOf } from './job.ts';
+import { deleteJob, Job, SCHEDULED_AT, scheduledTimeOf, stateOf } from './job.ts';
 import { lastTime } from './schedule.ts';
 import { ScheduledJob } from './scheduled-job.ts';
 
@@ -10,7 +11,7 @@ export type Outcome = 'Started' | 'NothingDue' | 'Suspended' | 'DeadlineMissed' 
 export async function startDue(
   client: Client,
   scheduledJob: ScheduledJob,
-  jobs: JobObject[],
+  jobs: V1Job[],
   { now, signal }: { now: () => number; signal: AbortSignal },
 ): Promise<Outcome> {
   const { schedule, suspend, startingDeadlineSeconds, concurrencyPolicy } = scheduledJob.spec;
@@ -34,17 +35,17 @@ export async function startDue(
 }
 
 /** The newest time that had a Job; at first the time at which the ScheduledJob was created. */
-function lastScheduled({ metadata, status }: ScheduledJob, jobs: JobObject[]): number {
+function lastScheduled({ metadata, status }: ScheduledJob, jobs: V1Job[]): number {
   const created = Date.parse(String(metadata.creationTimestamp));
   const written = Date.parse(status?.lastScheduleTime ?? '') || 0;
   return Math.max(created, written, ...jobs.map(scheduledTimeOf));
 }
 
 /** The Job of one time. Its name follows from the time, so that no time has two Jobs. */
-export function jobFor(scheduledJob: ScheduledJob, due: number): JobObject {
+export function jobFor(scheduledJob: ScheduledJob, due: number): V1Job {
   const { name, namespace } = scheduledJob.metadata;
   const { image, command } = scheduledJob.spec;
-  const job: JobObject = {
+  const job: V1Job = {
     metadata: {
       name: `${name}-${due / 1000}`,
       namespace,

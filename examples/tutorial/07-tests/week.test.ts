@@ -36,7 +36,7 @@ test('the newest ended Jobs are kept', async () => {
   await using cluster = await startCluster();
   await cluster.create({ successfulJobsHistoryLimit: 2 });
   await cluster.clock.run(5.5 * HOUR);
-  expect((await cluster.jobs()).map(({ metadata }) => metadata.name).sort()).toEqual([
+  expect((await cluster.jobs()).map(({ metadata }) => metadata?.name).sort()).toEqual([
     'report-1767585600',
     'report-1767589200',
   ]);

@@ -1,13 +1,14 @@
 /** Deletes the oldest ended Jobs beyond the limits of the spec. */
+import type { V1Job } from '@kubernetes/client-node';
 import type { Client } from 'capstan/client';
-import { deleteJob, type JobObject, stateOf } from './job.ts';
+import { deleteJob, stateOf } from './job.ts';
 import type { ScheduledJob } from './scheduled-job.ts';
 
 /** @param jobs oldest first */
 export async function deleteOld(
   client: Client,
   { spec }: ScheduledJob,
-  jobs: JobObject[],
+  jobs: V1Job[],
   signal: AbortSignal,
 ): Promise<void> {
   const complete = jobs.filter((job) => stateOf(job) === 'complete');

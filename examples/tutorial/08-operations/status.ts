@@ -1,7 +1,8 @@
 /** The status of a ScheduledJob: the Jobs that run, the last time, and a condition. */
 import { isDeepStrictEqual } from 'node:util';
+import type { V1Job } from '@kubernetes/client-node';
 import { type Client, setStatusCondition } from 'capstan/client';
-import { type JobObject, scheduledTimeOf, stateOf } from './job.ts';
+import { scheduledTimeOf, stateOf } from './job.ts';
 import { ScheduledJob } from './scheduled-job.ts';
 import type { Outcome } from './start-job.ts';
 
@@ -17,7 +18,7 @@ export const PROBLEMS = {
 export async function writeStatus(
   client: Client,
   scheduledJob: ScheduledJob,
-  jobs: JobObject[],
+  jobs: V1Job[],
   outcome: Outcome | 'InvalidSchedule',
   { now, signal }: { now: () => number; signal: AbortSignal },
 ): Promise<void> {
@@ -36,7 +37,7 @@ export async function writeStatus(
   );
   const newest = Math.max(0, ...jobs.map(scheduledTimeOf));
   const lastScheduleTime = newest > 0 ? new Date(newest).toISOString() : before?.lastScheduleTime;
-  const active = jobs.filter((job) => stateOf(job) === 'active').map((job) => job.metadata.name);
+  const active = jobs.filter((job) => stateOf(job) === 'active').map((job) => job.metadata?.name);
   const status = { lastScheduleTime, active, conditions };
   if (isDeepStrictEqual({ ...before }, status)) return;
   const key = { namespace: metadata.namespace, name: String(metadata.name) };

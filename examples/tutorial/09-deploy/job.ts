@@ -1,36 +1,18 @@
-/** The built-in kind Job, with the members that this controller uses and an index by owner. */
+/** The built-in kind Job, with an index by owner. */
+import type { V1Job } from '@kubernetes/client-node';
 import { defineResource, ownerIndex } from 'capstan/cache';
-import { type Client, ignoreNotFound, type ObjectMeta } from 'capstan/client';
+import { type Client, ignoreNotFound } from 'capstan/client';
+import { Job as BuiltInJob } from 'capstan/kinds';
 import type { ScheduledJob } from './scheduled-job.ts';
 
-export interface JobObject {
-  metadata: ObjectMeta;
-  spec: {
-    template: {
-      spec: {
-        restartPolicy: 'Never';
-        containers: { name: string; image: string; command?: string[] | undefined }[];
-      };
-    };
-  };
-  status?: { conditions?: { type: string; status: string }[] };
-}
-
-export const Job = defineResource<JobObject>()({
-  group: 'batch',
-  version: 'v1',
-  kind: 'Job',
-  plural: 'jobs',
-  namespaced: true,
-  indexers: { byOwner: ownerIndex },
-});
+export const Job = defineResource<V1Job>()({ ...BuiltInJob, indexers: { byOwner: ownerIndex } });
 
 /** The Jobs of a ScheduledJob, oldest first. */
 export async function jobsOf(
   client: Client,
   { metadata: { namespace, uid = '' } }: ScheduledJob,
   signal?: AbortSignal,
-): Promise<JobObject[]> {
+): Promise<V1Job[]> {
   const index = { name: 'byOwner', value: uid };
   const { items } = await client.list(Job, { namespace, index, signal });
   return items.sort((a, b) => scheduledTimeOf(a) - scheduledTimeOf(b));
@@ -40,13 +22,13 @@ export async function jobsOf(
 export const SCHEDULED_AT = 'tutorial.example.com/scheduled-at';
 
 /** In milliseconds since 1970; 0 for a Job without the annotation. */
-export function scheduledTimeOf({ metadata }: JobObject): number {
-  return Date.parse(metadata.annotations?.[SCHEDULED_AT] ?? '') || 0;
+export function scheduledTimeOf({ metadata }: V1Job): number {
+  return Date.parse(metadata?.annotations?.[SCHEDULED_AT] ?? '') || 0;
 }
 
 export type JobState = 'active' | 'complete' | 'failed';
 
-export function stateOf({ status }: JobObject): JobState {
+export function stateOf({ status }: V1Job): JobState {
   const is = (type: string): boolean =>
     status?.conditions?.some((each) => each.type === type && each.status === 'True') ?? false;
   if (is('Complete')) return 'complete';
@@ -56,14 +38,9 @@ export function stateOf({ status }: JobObject): JobState {
 /** Deletes a Job with its Pods. */
 export async function deleteJob(
   client: Client,
-  { metadata: { namespace, name = '', uid } }: JobObject,
+  { metadata: { namespace, name = '', uid } = {} }: V1Job,
   signal: AbortSignal,
 ): Promise<void> {
-  await client
-    .delete(
-      Job,
-      { namespace, name },
-      { propagationPolicy: 'Background', preconditions: { uid }, signal },
-    )
-    .catch(ignoreNotFound);
+  const options = { propagationPolicy: 'Background', preconditions: { uid }, signal } as const;
+  await client.delete(Job, { namespace, name }, options).catch(ignoreNotFound);
 }
