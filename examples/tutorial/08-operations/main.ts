@@ -21,8 +21,8 @@ addScheduledJobController(manager);
 addJobRunner(manager, 3000);
 const ended = manager.start({ signal });
 await manager.elected();
-console.log(`the live page: http://${bindAddress}/debug/capstan`);
-console.log(`the metrics:   http://${bindAddress}/metrics`);
+console.log(`the live page: ${manager.url('metrics')}/debug/capstan`);
+console.log(`the metrics:   ${manager.url('metrics')}/metrics`);
 
 // The first field of six is seconds.
 const specs = {
