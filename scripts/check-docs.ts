@@ -6,7 +6,8 @@
  * A block on a page is a whole program and writes its imports; one in a guide (docs/) may be a
  * fragment. A fragment and an example in a docstring may leave out imports, and may speak of the
  * things in GIVEN without declaring them, as a reader would expect; any other name that they do not
- * define is an error.
+ * define is an error. Blocks of the tutorial are text of its programs in examples/, which are type
+ * checked there (test/examples/tutorial.test.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -84,7 +85,7 @@ const ELSEWHERE = `declare module 'prom-client' {
 function collect(): DocBlock[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
-  const guides = globSync(GUIDES, { cwd: root }).sort();
+  const guides = globSync(GUIDES, { cwd: root, exclude: ['docs/tutorial/*.md'] }).sort();
   const sources = globSync('bindings/**/*.ts', {
     cwd: root,
     exclude: ['bindings/generated/**'],
