@@ -81,7 +81,7 @@ test.each(PROGRAMS.filter(({ chapter }) => chapter !== '08-operations'))(
   },
 );
 
-test('the program of chapter 8 serves its metric and the live page, and ends in order', async () => {
+test('the program of chapter 8 serves its metric and the live page, and stops', async () => {
   const program = spawn(process.execPath, ['examples/tutorial/08-operations/main.ts'], {
     cwd: root,
     env: { ...process.env, METRICS_ADDRESS: '127.0.0.1:0' },
