@@ -109,6 +109,7 @@ export {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
   ExplicitKey,
+  type FromServer,
   type KubeObject,
   metaNamespaceKeyFunc,
   splitMetaNamespaceKey,
@@ -127,6 +128,7 @@ export {
   type TransportResponse,
 } from './rest/transport.ts';
 export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './store/indices.ts';
+export type { InformerIndexer } from './store/informer-indexer.ts';
 export { Lister, type ListerOptions, type NamespaceLister } from './store/lister.ts';
 export { Indexer } from './store/store.ts';
 export {

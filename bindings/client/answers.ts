@@ -7,7 +7,7 @@ import { CapstanError, show } from '../base/errors.ts';
 import { freezeParsed } from '../base/freeze.ts';
 import { excerpt } from '../base/not-json.ts';
 import { describeKind, withKind } from '../cache/decode/decoder.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { groupVersion, isBuiltInGroup, type Resource } from '../cache/rest/resource.ts';
 import { isStatus } from '../cache/rest/status-error.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
@@ -121,7 +121,7 @@ export function listFrom<T extends object>(
       `${what}: expected a list of ${describeKind(head)} with items, got ${described(answer)}`,
     );
   const where = namespace && resource.namespaced ? ` in ${namespace}` : '';
-  const complete = (item: (T & KubeObject) | null, i: number): T => {
+  const complete = (item: (FromServer<T> & KubeObject) | null, i: number): FromServer<T> => {
     const kind = item?.kind ?? head.kind;
     const apiVersion = item?.apiVersion ?? head.apiVersion;
     const { name, namespace: of } = item?.metadata ?? {};
@@ -135,7 +135,7 @@ export function listFrom<T extends object>(
       );
     return withKind(item, head);
   };
-  const list = ((items ?? []) as (T & KubeObject)[]).map(complete);
+  const list = ((items ?? []) as (FromServer<T> & KubeObject)[]).map(complete);
   return { items: freezeParsed(list), metadata: metadata ?? {} };
 }
 

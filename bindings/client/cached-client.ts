@@ -10,7 +10,7 @@
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { labelSelectorText } from '../base/selectors.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { type Resource, resourceId } from '../cache/rest/resource.ts';
 import { isNotFound, StatusError } from '../cache/rest/status-error.ts';
 import type { Indexer } from '../cache/store/store.ts';
@@ -72,7 +72,7 @@ export class CachedClient implements Client {
     resource: Resource<T, string>,
     key: ObjectKey,
     options: ReadOptions = NONE,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     if (options !== NONE) requireCallOptions('get', options);
     // The fast path: the cache is open, no write is pending, the object is there. All other cases
     // are in #get.
@@ -87,7 +87,8 @@ export class CachedClient implements Client {
       const cache = opened instanceof Map ? opened.get(namespace) : opened;
       const indexer = cache?.ready(key) as Indexer<T, string> | undefined;
       const object = indexer?.getByName(key);
-      if (object !== undefined && indexer?.metadataOnly(object) === 0) return object;
+      if (object !== undefined && indexer?.metadataOnly(object) === 0)
+        return object as FromServer<T>;
     }
     return this.#get(resource, key, options);
   }
@@ -114,7 +115,7 @@ export class CachedClient implements Client {
     resource: Resource<T, string>,
     object: T,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#writes.create(resource, object, options);
   }
 
@@ -122,7 +123,7 @@ export class CachedClient implements Client {
     resource: Resource<T, string>,
     object: T,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#writes.update(resource, object, options);
   }
 
@@ -131,7 +132,7 @@ export class CachedClient implements Client {
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#writes.patch(resource, key, patch, options);
   }
 
@@ -139,7 +140,7 @@ export class CachedClient implements Client {
     resource: Resource<T, string>,
     object: Applied<T>,
     options?: ApplyOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#writes.apply(resource, object, options);
   }
 
@@ -170,7 +171,7 @@ export class CachedClient implements Client {
     resource: Resource<T, string>,
     asked: ObjectKey,
     options: ReadOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     requireResource(resource);
     const cache = isLiveRead(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
     if (cache === undefined) return this.#live.get(resource, asked, options);
@@ -197,7 +198,7 @@ export class CachedClient implements Client {
       throw notFound(resource, key.name);
     }
     return indexer.metadataOnly(object) === 0
-      ? object
+      ? (object as FromServer<T>)
       : this.#getLive(resource, cache, key, [], options);
   }
 
@@ -246,7 +247,7 @@ export class CachedClient implements Client {
     key: ObjectKey,
     missing: readonly OwnWrite[],
     options: ReadOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     try {
       const object = await this.#live.get(resource, key, options);
       cache.writes.learn(missing, object);
@@ -266,7 +267,7 @@ export class CachedClient implements Client {
     { signal }: ListOptions,
   ): Promise<ObjectList<T>> {
     if (!cache.hasRefused()) return list;
-    const refresh = async (item: T): Promise<T | undefined> => {
+    const refresh = async (item: FromServer<T>): Promise<FromServer<T> | undefined> => {
       const key = (item as KubeObject).metadata as ObjectKey;
       if (!cache.isStale(cacheKey(key), item)) return item;
       return this.#getLive(resource, cache, key, [], { signal }).catch(ignoreNotFound);

@@ -9,7 +9,7 @@
 import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
 import { pathIndexFunc } from '../base/json-path.ts';
 import { labelMatcher } from '../base/selectors.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { IndexSpec } from '../cache/rest/resource.ts';
 import {
   compareResourceVersion,
@@ -36,7 +36,7 @@ export function selectFrom<T extends object>(
     const matches = labelMatcher(labelSelector);
     objects = objects.filter((object) => matches(labelsOf(object)));
   }
-  return { items: objects, metadata: { resourceVersion } };
+  return { items: objects as FromServer<T>[], metadata: { resourceVersion } };
 }
 
 /**

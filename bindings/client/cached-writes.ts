@@ -5,7 +5,7 @@
  */
 
 import { requireObject } from '../base/errors.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { LiveClient } from './live-client.ts';
 import { objectKeyOf, requireResource } from './paths.ts';
@@ -40,7 +40,7 @@ export class CachedWrites {
     resource: Resource<T, string>,
     object: T,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     try {
       return await this.#live.create(resource, object, options);
     } catch (error) {
@@ -61,7 +61,7 @@ export class CachedWrites {
     resource: Resource<T, string>,
     object: T,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     const sent = await this.#checked(resource, object, 'an update', undefined, options);
     return this.#told(resource, object, this.#live.update(resource, sent, options));
   }
@@ -73,7 +73,7 @@ export class CachedWrites {
     resource: Resource<T, string>,
     object: Applied<T>,
     options?: ApplyOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     const { uid } = (object?.metadata ?? {}) as { uid?: string };
     if (uid) await this.#checked(resource, object, 'an apply', undefined, options);
     return this.#live.apply(resource, object, options);
@@ -84,7 +84,7 @@ export class CachedWrites {
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     await this.#checkPatch(resource, key, patch, undefined, options);
     const version = versionIn(patch);
     return this.#told(

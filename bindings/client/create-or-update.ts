@@ -11,6 +11,7 @@ import { copyOf, sameExactJson } from '../base/exact-json.ts';
 import { isObjectLike } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { explaining } from '../base/shared-object.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import { groupVersion, type Resource, resourceId } from '../cache/rest/resource.ts';
 import { answeredWritesOf, isServerSet } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
@@ -36,7 +37,7 @@ export type OperationResult =
 export interface Operation<T> {
   readonly result: OperationResult;
   /** The server's answer. If nothing was written, the object that was read, which is read-only. */
-  readonly object: T;
+  readonly object: FromServer<T>;
 }
 
 /**
@@ -181,14 +182,14 @@ async function readAndMutate<T extends object>(
   key: ObjectKey,
   mutate: Mutate<T>,
   options: CreateOrUpdateOptions,
-): Promise<{ existing: T | undefined; draft: T }> {
+): Promise<{ existing: FromServer<T> | undefined; draft: T }> {
   requireNames('options', options, 'option of createOrUpdate()', NAMES);
   const { live, readYourWrites, signal } = options;
   requireFunction('mutate', mutate);
   requireObject('key', key);
   const { name } = key;
   const namespace = requireNamespace(resource, key.namespace);
-  const read = (options: ReadOptions): Promise<T | undefined> =>
+  const read = (options: ReadOptions): Promise<FromServer<T> | undefined> =>
     client.get(resource, key, options).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;

@@ -10,6 +10,7 @@ import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../base/names.ts';
 import { explained, explaining } from '../base/shared-object.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
 import { checkedMetadata, describeObject, listOf, withMetadata } from './metadata.ts';
@@ -214,12 +215,12 @@ export interface FinalizerHandlers<T extends object, R> {
    * Called for an object that is not deleted and has the finalizer. If the finalizer was just
    * added, it is the object that the server answered.
    */
-  apply(object: T): Promise<R> | R;
+  apply(object: FromServer<T>): Promise<R> | R;
   /**
    * Called for an object that is being deleted. After it succeeds the finalizer is removed. It may
    * be called again.
    */
-  cleanup(object: T): Promise<R> | R;
+  cleanup(object: FromServer<T>): Promise<R> | R;
 }
 
 const HANDLER_NAMES = namesOf<FinalizerHandlers<never, never>>()({ apply: 1, cleanup: 1 });
@@ -259,14 +260,15 @@ export async function finalizer<T extends object, R>(
   requireFunction('handlers.apply', handlers.apply);
   requireFunction('handlers.cleanup', handlers.cleanup);
   const has = containsFinalizer(object, name);
+  const existing = object as FromServer<T>;
   if (!isBeingDeleted(object)) {
     const current = has
-      ? object
+      ? existing
       : await patchFinalizers(client, resource, object, adding(object, name), options.signal);
     return explaining(() => handlers.apply(current));
   }
   if (!has) return undefined;
-  const result = await explaining(() => handlers.cleanup(object));
+  const result = await explaining(() => handlers.cleanup(existing));
   try {
     await patchFinalizers(client, resource, object, removing(object, name), options.signal);
   } catch (error) {
@@ -282,7 +284,7 @@ async function patchFinalizers<T extends object>(
   object: T,
   changes: JsonPatchOperation[],
   signal: AbortSignal | undefined,
-): Promise<T> {
+): Promise<FromServer<T>> {
   const { namespace, name, uid } = checkedMetadata(object);
   if (typeof name !== 'string')
     throw invalid('object.metadata.name', 'the name of an object that exists', name);

@@ -95,6 +95,7 @@ export { type Interceptors, withInterceptors } from './interceptor.ts';
 export { type ListAllOptions, listAll, listPages } from './list-all.ts';
 export { type MergeFromOptions, mergeFrom, type PatchBase, rawPatch } from './merge-from.ts';
 export type { ObjectMeta, OwnerReference } from './metadata.ts';
+export { objectKey } from './object-key.ts';
 export {
   AlreadyOwnedError,
   getControllerOf,

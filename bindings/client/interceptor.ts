@@ -5,6 +5,7 @@
 
 import { requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type * as api from './types.ts';
 import { noteWrapper, requireClient } from './wrapped-client.ts';
@@ -145,7 +146,7 @@ export function withInterceptors(client: api.Client, interceptors: Interceptors)
   const wrapper: api.Client = {
     get: async (resource, key, options) =>
       interceptors.get
-        ? interceptors.get(client, resource, key, options)
+        ? answer(interceptors.get(client, resource, key, options))
         : client.get(resource, key, options),
     list: async (resource, options) =>
       interceptors.list
@@ -153,19 +154,19 @@ export function withInterceptors(client: api.Client, interceptors: Interceptors)
         : client.list(resource, options),
     create: async (resource, object, options) =>
       interceptors.create
-        ? interceptors.create(client, resource, object, options)
+        ? answer(interceptors.create(client, resource, object, options))
         : client.create(resource, object, options),
     update: async (resource, object, options) =>
       interceptors.update
-        ? interceptors.update(client, resource, object, options)
+        ? answer(interceptors.update(client, resource, object, options))
         : client.update(resource, object, options),
     patch: async (resource, key, patch, options) =>
       interceptors.patch
-        ? interceptors.patch(client, resource, key, patch, options)
+        ? answer(interceptors.patch(client, resource, key, patch, options))
         : client.patch(resource, key, patch, options),
     apply: async (resource, object, options) =>
       interceptors.apply
-        ? interceptors.apply(client, resource, object, options)
+        ? answer(interceptors.apply(client, resource, object, options))
         : client.apply(resource, object, options),
     delete: async (resource, key, options) =>
       interceptors.delete
@@ -191,7 +192,7 @@ function intercepted(
   return {
     get: async (resource, key, options) =>
       interceptors.subResourceGet
-        ? interceptors.subResourceGet(client, name, resource, key, options)
+        ? answer(interceptors.subResourceGet(client, name, resource, key, options))
         : inner.get(resource, key, options),
     create: async (resource, key, body, options) =>
       interceptors.subResourceCreate
@@ -199,15 +200,20 @@ function intercepted(
         : inner.create(resource, key, body, options),
     update: async (resource, object, options) =>
       interceptors.subResourceUpdate
-        ? interceptors.subResourceUpdate(client, name, resource, object, options)
+        ? answer(interceptors.subResourceUpdate(client, name, resource, object, options))
         : inner.update(resource, object, options),
     patch: async (resource, key, patch, options) =>
       interceptors.subResourcePatch
-        ? interceptors.subResourcePatch(client, name, resource, key, patch, options)
+        ? answer(interceptors.subResourcePatch(client, name, resource, key, patch, options))
         : inner.patch(resource, key, patch, options),
     apply: async (resource, object, options) =>
       interceptors.subResourceApply
-        ? interceptors.subResourceApply(client, name, resource, object, options)
+        ? answer(interceptors.subResourceApply(client, name, resource, object, options))
         : inner.apply(resource, object, options),
   };
+}
+
+/** An interceptor may answer with any object; callers get it as one of the server. */
+function answer<T>(given: Promise<T>): Promise<FromServer<T>> {
+  return given as Promise<FromServer<T>>;
 }

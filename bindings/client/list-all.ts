@@ -3,6 +3,7 @@
 import { requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { ContinueTokens } from '../cache/reflector/pager.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { ListOptions, ObjectList, Reader } from './types.ts';
 
@@ -40,7 +41,7 @@ export async function* listAll<T extends object>(
   client: Pick<Reader, 'list'>,
   resource: Resource<T, string>,
   options: ListAllOptions = {},
-): AsyncGenerator<T, void, undefined> {
+): AsyncGenerator<FromServer<T>, void, undefined> {
   for await (const { items } of listPages(client, resource, options)) yield* items;
 }
 

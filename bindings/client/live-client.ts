@@ -15,7 +15,7 @@ import {
 } from '../base/errors.ts';
 import { freezeParsed } from '../base/freeze.ts';
 import { labelSelectorText } from '../base/selectors.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/rest/metadata-only.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound, isStatus } from '../cache/rest/status-error.ts';
@@ -101,7 +101,7 @@ export class LiveClient implements Client {
     resource: Resource<T, string>,
     key: ObjectKey,
     options: ReadOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#read<T>(objectPath(resource, key), { resource, key }, options);
   }
 
@@ -140,7 +140,7 @@ export class LiveClient implements Client {
     resource: Resource<T, string>,
     object: T,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     requireResource(resource);
     const isReview = mayBeUnnamed(resource);
     const given = isReview ? { metadata: {}, ...object } : object;
@@ -159,7 +159,7 @@ export class LiveClient implements Client {
     resource: Resource<T, string>,
     object: T,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     const body = bodyFor('object', bodyOf(resource, object));
     const key = objectKeyOf(resource, object);
     const path = objectPath(resource, key);
@@ -172,7 +172,7 @@ export class LiveClient implements Client {
     key: ObjectKey,
     patch: Patch,
     options: WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#patch<T>({ resource, key }, patch, options);
   }
 
@@ -180,7 +180,7 @@ export class LiveClient implements Client {
     resource: Resource<T, string>,
     object: Applied<T>,
     options: ApplyOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     const body = bodyFor('object', bodyOf<T>(resource, object));
     return this.#apply<T>({ resource, key: objectKeyOf(resource, object) }, body, options);
   }
@@ -299,13 +299,17 @@ export class LiveClient implements Client {
     };
   }
 
-  async #read<T extends object>(path: string, wanted: Wanted, options: ReadOptions): Promise<T> {
+  async #read<T extends object>(
+    path: string,
+    wanted: Wanted,
+    options: ReadOptions,
+  ): Promise<FromServer<T>> {
     requireCallOptions('get', options);
     const { resourceVersion, signal } = options;
     const query = { resourceVersion: resourceVersion || undefined };
     const { resource } = wanted;
     const answer = await this.#rest.send({ resource, method: 'GET', path, query, signal });
-    return freezeParsed(objectFrom<T>(answer, `GET ${path}`, wanted));
+    return freezeParsed(objectFrom<FromServer<T>>(answer, `GET ${path}`, wanted));
   }
 
   /**
@@ -331,12 +335,20 @@ export class LiveClient implements Client {
     );
   }
 
-  async #patch<T extends object>(wanted: Target, patch: Patch, options: WriteOptions): Promise<T> {
+  async #patch<T extends object>(
+    wanted: Target,
+    patch: Patch,
+    options: WriteOptions,
+  ): Promise<FromServer<T>> {
     const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
     return this.#write<T>(wanted, { method: 'PATCH', path, ...patchBody(patch) }, options);
   }
 
-  async #apply<T extends object>(wanted: Target, body: Body, options: ApplyOptions): Promise<T> {
+  async #apply<T extends object>(
+    wanted: Target,
+    body: Body,
+    options: ApplyOptions,
+  ): Promise<FromServer<T>> {
     requireCallOptions('apply', options, wanted.subresource !== undefined);
     const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
@@ -357,18 +369,18 @@ export class LiveClient implements Client {
     sent: Sent,
     options: WriteOptions,
     defaults?: WriteDefaults,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   async #write<T extends object>(
     wanted: Target & { mayBeStatus: true },
     sent: Sent,
     options: WriteOptions,
-  ): Promise<T | undefined>;
+  ): Promise<FromServer<T> | undefined>;
   async #write<T extends object>(
     wanted: Wanted & { mayBeStatus?: boolean },
     sent: Sent,
     options: WriteOptions,
     { fieldValidation }: WriteDefaults = this.#defaults,
-  ): Promise<T | undefined> {
+  ): Promise<FromServer<T> | undefined> {
     requireCallOptions(callOf(sent), options, wanted.subresource !== undefined);
     const { force, body: given, ...request } = sent;
     const body = await this.#textOf(given, wanted, sent, options.signal);
@@ -385,7 +397,7 @@ export class LiveClient implements Client {
       if (!options.dryRun) this.#observer?.touched(resource, key as ObjectKey);
       return undefined;
     }
-    const object = objectFrom<T>(answer, `${sent.method} ${sent.path}`, wanted);
+    const object = objectFrom<FromServer<T>>(answer, `${sent.method} ${sent.path}`, wanted);
     if (!options.dryRun && (object as KubeObject).metadata?.name !== undefined) {
       this.#observer?.wrote(resource, object);
       const { method, contentType } = sent;

@@ -8,7 +8,7 @@ import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { copyOf, noteText, sameExactJson, sameText, textOfNumber } from '../base/exact-json.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { requireJsonText } from './paths.ts';
 import type { Patch } from './types.ts';
 
@@ -46,7 +46,7 @@ export interface PatchBase<T extends object> {
  * await client.patch(Website, key, base.to(website));
  */
 export function mergeFrom<T extends object>(
-  original: T,
+  original: T | FromServer<T>,
   options: MergeFromOptions = {},
 ): PatchBase<T> {
   requireNames('options', options, 'option of mergeFrom()', NAMES);

@@ -7,7 +7,7 @@
  */
 
 import type { LabelSelector } from '../base/selectors.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 
 /** Any resource, whatever its objects and indices. */
@@ -68,7 +68,7 @@ export interface ListOptions extends ReadOptions {
 
 /** A list: read-only objects, and the metadata of the list. */
 export interface ObjectList<T> {
-  readonly items: T[];
+  readonly items: FromServer<T>[];
   readonly metadata: {
     readonly resourceVersion?: string;
     readonly continue?: string;
@@ -155,7 +155,7 @@ export interface Reader {
     resource: Resource<T, string>,
     key: ObjectKey,
     options?: ReadOptions,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   list<T extends object>(
     resource: Resource<T, string>,
     options?: ListOptions,
@@ -172,7 +172,7 @@ export interface Writer {
     resource: Resource<T, string>,
     object: NoInfer<T>,
     options?: WriteOptions,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   /**
    * Replaces an object. With a `metadata.resourceVersion` that is not the newest the server answers
    * a conflict (409).
@@ -188,13 +188,13 @@ export interface Writer {
     resource: Resource<T, string>,
     object: NoInfer<T>,
     options?: WriteOptions,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   patch<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   /**
    * Server-side apply of the fields in `object`. Needs a field owner: the client's or the option's.
    */
@@ -202,7 +202,7 @@ export interface Writer {
     resource: Resource<T, string>,
     object: Applied<NoInfer<T>>,
     options?: ApplyOptions,
-  ): Promise<T>;
+  ): Promise<FromServer<T>>;
   delete<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
@@ -236,7 +236,7 @@ export interface SubResourceClient {
     resource: Resource<T, string>,
     key: ObjectKey,
     options?: ReadOptions,
-  ): Promise<B>;
+  ): Promise<FromServer<B>>;
   create<T extends object, B extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
@@ -247,18 +247,18 @@ export interface SubResourceClient {
     resource: Resource<T, string>,
     object: NoInfer<T>,
     options?: SubResourceWriteOptions<B>,
-  ): Promise<B>;
+  ): Promise<FromServer<B>>;
   patch<T extends object, B extends object = T>(
     resource: Resource<T, string>,
     key: ObjectKey,
     patch: Patch,
     options?: WriteOptions,
-  ): Promise<B>;
+  ): Promise<FromServer<B>>;
   apply<T extends object, B extends object = T>(
     resource: Resource<T, string>,
     object: Applied<NoInfer<T>>,
     options?: SubResourceApplyOptions<B>,
-  ): Promise<B>;
+  ): Promise<FromServer<B>>;
 }
 
 /**

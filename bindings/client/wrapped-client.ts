@@ -4,6 +4,7 @@
  */
 
 import { requireFunction, requireObject } from '../base/errors.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { requireCallOptions } from './option-names.ts';
 import type * as api from './types.ts';
@@ -70,7 +71,7 @@ export class WrappedClient implements api.Client {
     resource: Resource<T, string>,
     key: api.ObjectKey,
     options?: api.ReadOptions,
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#inner.get(resource, this.#key(resource, key), options);
   }
 
@@ -86,7 +87,7 @@ export class WrappedClient implements api.Client {
     resource: Resource<T, string>,
     object: T,
     options: api.WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#inner.create(resource, this.#object(resource, object), this.#write(options));
   }
 
@@ -94,7 +95,7 @@ export class WrappedClient implements api.Client {
     resource: Resource<T, string>,
     object: T,
     options: api.WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#inner.update(resource, this.#object(resource, object), this.#write(options));
   }
 
@@ -103,7 +104,7 @@ export class WrappedClient implements api.Client {
     key: api.ObjectKey,
     patch: api.Patch,
     options: api.WriteOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#inner.patch(resource, this.#key(resource, key), patch, this.#write(options));
   }
 
@@ -111,7 +112,7 @@ export class WrappedClient implements api.Client {
     resource: Resource<T, string>,
     object: api.Applied<T>,
     options: api.ApplyOptions = {},
-  ): Promise<T> {
+  ): Promise<FromServer<T>> {
     return this.#inner.apply(resource, this.#object(resource, object), this.#apply(options));
   }
 

@@ -8,7 +8,7 @@ import { invalid, requireFunction, requireObject } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { Namespaces } from '../cache/rest/namespaces.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Controller } from './controller.ts';
@@ -91,7 +91,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   /** Watches a resource; the handler maps its events to requests. */
   watches<O extends object>(
     resource: Resource<O, string>,
-    handler: EventHandler<NoInfer<O>>,
+    handler: EventHandler<FromServer<NoInfer<O>>>,
     options: WatchesOptions<NoInfer<O>> = {},
   ): this {
     requireWatchOptions(options, 'watches');
@@ -108,10 +108,12 @@ export class ControllerBuilder<T extends object = KubeObject> {
    */
   watchesMetadata<O extends object>(
     resource: Resource<O, string>,
-    handler: EventHandler<MetadataOf<NoInfer<O>>>,
+    handler: EventHandler<FromServer<MetadataOf<NoInfer<O>>>>,
     options: WatchesOptions<MetadataOf<NoInfer<O>>> = {},
   ): this {
-    return this.watches(resource, handler, { ...options, metadataOnly: true });
+    requireWatchOptions(options, 'watches');
+    this.#watches.push({ ...options, metadataOnly: true, resource, handler });
+    return this;
   }
 
   /**

@@ -6,7 +6,7 @@
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { type Controller, ReconcileLoop } from './controller.ts';
@@ -41,7 +41,7 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
    */
   for?: Resource<T, string> | undefined;
   /** Filters of the events of `for`. An event is handled only if all predicates return true. */
-  predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
+  predicates?: readonly Predicate<FromServer<NoInfer<T>>>[] | undefined;
   /** Watches only the metadata of the objects of `for`. Default false. */
   metadataOnly?: boolean | undefined;
   /**

@@ -66,6 +66,7 @@ export type {
   KeyReport,
   RunReport,
 } from './report.ts';
+export { requestFor } from './request-for.ts';
 export type {
   Cause,
   CauseObject,

@@ -5,6 +5,7 @@
 
 import { invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
 import type { Reader } from '../client/types.ts';
@@ -17,7 +18,7 @@ export interface ObjectReconciler<T extends object> {
    * A reconcile function that gets the object. The object is read-only if the client reads from a
    * cache.
    */
-  reconcile(object: T, context: ReconcileContext<T>): ReturnType<Reconcile<T>>;
+  reconcile(object: FromServer<T>, context: ReconcileContext<T>): ReturnType<Reconcile<T>>;
 }
 
 const NAMES = namesOf<ObjectReconciler<never>>()({ reconcile: 1, resource: 1 });
@@ -46,7 +47,7 @@ export function asReconciler<T extends object>(
     throw invalid('reconciler.resource', 'what defineResource returns', resource);
   return {
     async reconcile(request, context) {
-      let object: T;
+      let object: FromServer<T>;
       try {
         object = await client.get(resource, request, { signal: context.signal });
       } catch (error) {

@@ -17,6 +17,7 @@ import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import { explained } from '../base/shared-object.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Cause } from './source.ts';
 
@@ -106,8 +107,8 @@ export interface ReconcileContext<T> {
  * @throws CapstanError INVALID_ARGUMENT for a resource that the controller does not watch
  */
 export interface CachedGet<T> {
-  (request: Request): T | undefined;
-  <O extends object>(request: Request, owned: Resource<O, string>): O | undefined;
+  (request: Request): FromServer<T> | undefined;
+  <O extends object>(request: Request, owned: Resource<O, string>): FromServer<O> | undefined;
 }
 
 /**

@@ -10,7 +10,7 @@ import { namesOf, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Indexer } from '../cache/store/store.ts';
@@ -31,7 +31,7 @@ export interface WatchesOptions<T extends object> {
   /**
    * Filters of the events. An event is handled only if all predicates return true. Default: none.
    */
-  readonly predicates?: readonly Predicate<T>[] | undefined;
+  readonly predicates?: readonly Predicate<FromServer<T>>[] | undefined;
   /**
    * Watches only the metadata of the objects, which saves bandwidth and memory. `get` then returns
    * objects without other members. Default false.
@@ -60,7 +60,7 @@ const OWNED_NAMES = namesOf<Owned>()({ ...OWN_NAMES, resource: 1 });
 /** A resource with the handler that maps its events to requests; see {@link watching}. */
 export interface Watched<T extends object = never> extends WatchesOptions<T> {
   readonly resource: Resource<T, string>;
-  readonly handler: EventHandler<T>;
+  readonly handler: EventHandler<FromServer<T>>;
 }
 
 const WATCHED_NAMES = namesOf<Watched>()({ ...WATCH_NAMES, resource: 1, handler: 1 });
@@ -104,7 +104,7 @@ export function owning<T extends object>(
  */
 export function watching<T extends object>(
   resource: Resource<T, string>,
-  handler: EventHandler<NoInfer<T>>,
+  handler: EventHandler<FromServer<NoInfer<T>>>,
   options: WatchesOptions<NoInfer<T>> = {},
 ): Watched {
   requireWatchOptions(options, 'watches');
@@ -221,7 +221,7 @@ export class PlannedWatches<T extends object> {
       predicates = [],
       metadataOnly = false,
     }: WatchesOptions<O> & { resource: Resource<O, string> },
-    handler: EventHandler<O>,
+    handler: EventHandler<FromServer<O>>,
   ): PlannedSource[] {
     const { eventFilters } = this.#plan;
     const selections = this.#selections(resource, metadataOnly ? { metadataOnly } : {});
@@ -234,7 +234,7 @@ export class PlannedWatches<T extends object> {
         cache: this.#cache,
         resource,
         handler,
-        predicates: [...(eventFilters as readonly Predicate<O>[]), ...predicates],
+        predicates: [...(eventFilters as readonly Predicate<FromServer<O>>[]), ...predicates],
         name: `${how} ${resource.kind}${length === 1 ? '' : ` in ${selection.namespace}`}`,
         selection,
         clock: this.#clock,

@@ -1,5 +1,5 @@
 /** The server of the recorders in tests: it keeps every request, and answers as the test says. */
-import type { StatusError } from 'capstan/cache';
+import type { FromServer, StatusError } from 'capstan/cache';
 import type { Client, EventSeries, KubeEvent, Patch } from 'capstan/client';
 
 export interface Sent {
@@ -32,7 +32,7 @@ export class ScriptedSink {
         const event = structuredClone(object) as unknown as KubeEvent;
         const { name = '', namespace = '' } = event.metadata;
         await answered({ verb: 'create', name, namespace, series: event.series, event });
-        return object;
+        return object as FromServer<typeof object>;
       },
       patch: async <T>(
         _resource: unknown,

@@ -2,7 +2,7 @@
  * The builder and createController. controller-runtime: pkg/builder/controller_test.go and
  * pkg/controller/controller_test.go.
  */
-import { type KubeObject, type Resource, StatusError } from 'capstan/cache';
+import { type FromServer, type KubeObject, type Resource, StatusError } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
   asReconciler,
@@ -249,7 +249,10 @@ describe('the builder', () => {
     newControllerManagedBy(manager)
       .for(TestWidget, {
         predicates: [
-          { update: (event) => accept(expectTypeOf(event.objectNew).toEqualTypeOf<TestObject>()) },
+          {
+            update: (event) =>
+              accept(expectTypeOf(event.objectNew).toEqualTypeOf<FromServer<TestObject>>()),
+          },
         ],
       })
       .watches(Disc as Resource<{ metadata: { name: string }; size: number }>, {
@@ -258,7 +261,7 @@ describe('the builder', () => {
       .named(fresh())
       .complete(
         (request, { get }) =>
-          void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
+          void expectTypeOf(get(request)).toEqualTypeOf<FromServer<TestObject> | undefined>(),
       );
     // Handlers of metadata-only watches were typed by the whole object: a map function that read
     // the spec compiled, and threw for each event. So did a handler that expected the whole object,
@@ -305,7 +308,10 @@ describe('the builder', () => {
       transport: new FakeCluster(),
       for: TestWidget,
       predicates: [
-        { create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<TestObject>()) },
+        {
+          create: (event) =>
+            accept(expectTypeOf(event.object).toEqualTypeOf<FromServer<TestObject>>()),
+        },
       ],
       owns: [
         Part,
@@ -313,11 +319,11 @@ describe('the builder', () => {
       ],
       watches: [
         watching(Part, {
-          create: (event) => expectTypeOf(event.object).toEqualTypeOf<TestObject>(),
+          create: (event) => expectTypeOf(event.object).toEqualTypeOf<FromServer<TestObject>>(),
         }),
       ],
       reconcile: (request, { get }) =>
-        void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
+        void expectTypeOf(get(request)).toEqualTypeOf<FromServer<TestObject> | undefined>(),
     });
   });
 });

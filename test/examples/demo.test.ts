@@ -1,5 +1,5 @@
 /** The parts of the demo that decide whether a run is verified: they must be able to fail. */
-import { type Transport, TransportError } from 'capstan/cache';
+import { type FromServer, type Transport, TransportError } from 'capstan/cache';
 import { setControllerReference } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
@@ -143,7 +143,7 @@ describe('the measurements', () => {
     const measurements = new Measurements(new Random(1));
     measurements.stopFailing();
     const seeing = (uid: string, generation: number) => {
-      const get = () => ({ metadata: { uid, generation } }) as WebsiteObject;
+      const get = () => ({ metadata: { uid, generation } }) as FromServer<WebsiteObject>;
       return measurements.wrap(() => undefined)({ namespace: '', name: uid }, { ...context, get });
     };
     measurements.written('a', 2, performance.now());

@@ -14,6 +14,7 @@ import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts
 import { abortable } from '../../base/wait.ts';
 import { isUnserved, servedInstead } from '../reflector/discovery.ts';
 import { ListWatch } from '../reflector/list-watch.ts';
+import type { FromServer } from '../rest/keys.ts';
 import { type IndexSpec, type Resource, resourceId } from '../rest/resource.ts';
 import { isNotFound } from '../rest/status-error.ts';
 import type { Transport } from '../rest/transport.ts';
@@ -38,7 +39,7 @@ const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
 /** An informer and its lister. client-go: GenericInformer. */
 export interface GenericInformer<T extends object, I extends string> {
   informer(): SharedIndexInformer<T, I>;
-  lister(): Lister<T>;
+  lister(): Lister<FromServer<T>>;
 }
 
 interface Entry {
@@ -228,7 +229,7 @@ export class SharedInformerFactory {
   lister<T extends object, I extends string = never>(
     resource: Resource<T, I>,
     selection: InformerSelection = {},
-  ): Lister<T> {
+  ): Lister<FromServer<T>> {
     return this.informerFor(resource, selection).lister();
   }
 

@@ -28,11 +28,12 @@ import type { ListWatch } from '../reflector/list-watch.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import { RelistLoop } from '../reflector/relist-loop.ts';
 import type { WatchErrorHandler } from '../reflector/status.ts';
+import type { FromServer } from '../rest/keys.ts';
 import type { IndexSpec } from '../rest/resource.ts';
 import { CacheIndexer } from '../store/cache-indexer.ts';
+import type { InformerIndexer } from '../store/informer-indexer.ts';
 import { Lister } from '../store/lister.ts';
 import { MutationDetector } from '../store/mutation-detector.ts';
-import type { Indexer } from '../store/store.ts';
 import { UnseenWrites } from '../store/unseen-writes.ts';
 import { EventIterators, type InformerEvent } from './events.ts';
 import {
@@ -106,7 +107,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     },
   };
   readonly #relistLoop: RelistLoop;
-  readonly #events = new EventIterators<T>();
+  readonly #events = new EventIterators<FromServer<T>>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
   /** Resolves when no further notification will be delivered. */
@@ -187,7 +188,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError STOPPED, INVALID_ARGUMENT
    */
-  addEventHandler(handler: ResourceEventHandler<T>, options: HandlerOptions = {}): Registration {
+  addEventHandler(
+    handler: ResourceEventHandler<FromServer<T>>,
+    options: HandlerOptions = {},
+  ): Registration {
     requireHandler(handler);
     requireHandlerOptions(options);
     if (this.#stopped) throw this.#stoppedError('add handlers');
@@ -201,7 +205,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     });
     this.#processor.add(listener);
     if (this.#started) {
-      for (const object of this.#indexer.list())
+      for (const object of this.getIndexer().list())
         listener.add({ type: 'add', object, isInInitialList: true, repeated: false });
     }
     if (this.hasSynced()) listener.upstreamSynced();
@@ -268,27 +272,27 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    *
    * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT; then none is added
    */
-  addIndexers(more: Record<string, IndexSpec<T>>): void {
+  addIndexers(more: Record<string, IndexSpec<FromServer<T>>>): void {
     if (this.#stopped) throw this.#stoppedError('add indices');
-    this.#indexer.addIndexers(more);
+    this.#indexer.addIndexers(more as Record<string, IndexSpec<T>>);
   }
 
   /** A lister, which reads the cache by namespace, name and labels. */
-  lister(): Lister<T> {
-    return new Lister<T>(this.#indexer);
+  lister(): Lister<FromServer<T>> {
+    return new Lister<FromServer<T>>(this.getIndexer());
   }
 
   /**
    * The cache, with the index `namespace` and those of the resource. Only read it; it stays
    * readable after `stop`. client-go: GetIndexer.
    */
-  getIndexer(): Indexer<T, I | 'namespace'> {
-    return this.#indexer;
+  getIndexer(): InformerIndexer<T, I | 'namespace'> {
+    return this.#indexer as unknown as InformerIndexer<T, I | 'namespace'>;
   }
 
   /** The same as `getIndexer`. client-go: GetStore. */
-  getStore(): Indexer<T, I | 'namespace'> {
-    return this.#indexer;
+  getStore(): InformerIndexer<T, I | 'namespace'> {
+    return this.getIndexer();
   }
 
   /**
@@ -431,7 +435,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * It ends with the signal, or when the informer is stopped. Events that the loop does not consume
    * are buffered without limit.
    */
-  events(options: { signal?: AbortSignal | undefined } = {}): AsyncIterable<InformerEvent<T>> {
+  events(
+    options: { signal?: AbortSignal | undefined } = {},
+  ): AsyncIterable<InformerEvent<FromServer<T>>> {
     requireSignalOptions(options, 'events()');
     return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }

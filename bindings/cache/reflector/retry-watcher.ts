@@ -13,6 +13,7 @@ import { tell } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { onAbort, sleep } from '../../base/wait.ts';
 import { jsonDecoder } from '../decode/decoder.ts';
+import type { FromServer } from '../rest/keys.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 import { isDenied, isExpired, isStatusError } from '../rest/status-error.ts';
 import type { ListWatch } from './list-watch.ts';
@@ -70,7 +71,7 @@ interface End {
  * for await (const { type, object } of watcher) use([type, object]);
  */
 export class RetryWatcher<T extends object, I extends string = never>
-  implements AsyncIterable<WatchEvent<T>>, Disposable
+  implements AsyncIterable<WatchEvent<FromServer<T>>>, Disposable
 {
   readonly #listWatch: ListWatch<T, I>;
   readonly #clock: Clock;
@@ -78,7 +79,7 @@ export class RetryWatcher<T extends object, I extends string = never>
   readonly #onError: WatchErrorHandler | undefined;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal | undefined;
-  readonly #events: AsyncGenerator<WatchEvent<T>, void, undefined>;
+  readonly #events: AsyncGenerator<WatchEvent<FromServer<T>>, void, undefined>;
   #lastVersion: string;
   #inARow = 0;
 
@@ -122,11 +123,11 @@ export class RetryWatcher<T extends object, I extends string = never>
     this.close();
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  [Symbol.asyncIterator](): AsyncGenerator<WatchEvent<FromServer<T>>, void, undefined> {
     return this.#events;
   }
 
-  async *#run(): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  async *#run(): AsyncGenerator<WatchEvent<FromServer<T>>, void, undefined> {
     const outer = this.#signal;
     const signal = this.#stop.signal;
     const unlisten = onAbort(outer, () => this.close());
@@ -149,7 +150,9 @@ export class RetryWatcher<T extends object, I extends string = never>
    * Runs one stream to its end; returns the error that ended it, or undefined if the server closed
    * it.
    */
-  async *#watch(signal: AbortSignal): AsyncGenerator<WatchEvent<T>, End | undefined, undefined> {
+  async *#watch(
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<FromServer<T>>, End | undefined, undefined> {
     const query = {
       resourceVersion: this.#lastVersion,
       timeoutSeconds: watchSeconds(MIN_WATCH_SECONDS, this.#random),
@@ -183,7 +186,7 @@ export class RetryWatcher<T extends object, I extends string = never>
             return { error: new CapstanError('DECODE', what), final: true };
           }
           if (!this.#isNew(frame.resourceVersion)) continue;
-          if (frame.type !== 'BOOKMARK') yield frame;
+          if (frame.type !== 'BOOKMARK') yield frame as WatchEvent<FromServer<T>>;
           this.#lastVersion = frame.resourceVersion;
           if (signal.aborted) return undefined;
           this.#inARow = 0;

@@ -9,6 +9,7 @@ import { CapstanError, requireInteger, requireString } from '../../base/errors.t
 import { namesOf, pick, requireNames } from '../../base/names.ts';
 import { onAbort } from '../../base/wait.ts';
 import { jsonDecoder } from '../decode/decoder.ts';
+import type { FromServer } from '../rest/keys.ts';
 import type { Resource } from '../rest/resource.ts';
 import type { Transport } from '../rest/transport.ts';
 import { LIST_WATCH_NAMES, ListWatch, type ListWatchOptions } from './list-watch.ts';
@@ -70,14 +71,19 @@ export function watch<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
   options: WatchOptions = {},
-): AsyncGenerator<WatchEvent<T>, void, undefined> {
+): AsyncGenerator<WatchEvent<FromServer<T>>, void, undefined> {
   requireNames('options', options, 'option of watch()', WATCH_NAMES);
   const { timeoutSeconds = MIN_WATCH_SECONDS } = options;
   requireInteger('timeoutSeconds', timeoutSeconds, 1);
   const abort = new AbortController();
   const query = { ...options, timeoutSeconds };
   const listWatch = new ListWatch(transport, resource, pick(options, LIST_WATCH_NAMES));
-  return leaving(watchOnce(listWatch, query, abort), () => abort.abort());
+  const events = watchOnce(listWatch, query, abort) as AsyncGenerator<
+    WatchEvent<FromServer<T>>,
+    void,
+    undefined
+  >;
+  return leaving(events, () => abort.abort());
 }
 
 async function* watchOnce<T extends object, I extends string>(
@@ -157,11 +163,11 @@ export async function list<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
   options: PagedListOptions = {},
-): Promise<{ items: T[]; resourceVersion: string }> {
+): Promise<{ items: FromServer<T>[]; resourceVersion: string }> {
   requireNames('options', options, 'option of list()', LIST_NAMES);
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, options.signal);
   const { items, resourceVersion: version } = await fetchPages(page, resourceVersion, pageSize);
-  return { items, resourceVersion: version };
+  return { items: items as FromServer<T>[], resourceVersion: version };
 }
 
 /**
@@ -178,16 +184,20 @@ export function listItems<T extends object, I extends string>(
   transport: Transport,
   resource: Resource<T, I>,
   options: PagedListOptions & { pageBufferSize?: number | undefined } = {},
-): AsyncGenerator<T, void, undefined> {
+): AsyncGenerator<FromServer<T>, void, undefined> {
   requireNames('options', options, 'option of listItems()', ITEM_NAMES);
   const { pageBufferSize = 10 } = options;
   requireInteger('pageBufferSize', pageBufferSize, 0);
   const abort = new AbortController();
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, abort.signal);
   const { signal } = options;
-  const pages = eachPage(page, resourceVersion, pageSize, pageBufferSize, { abort, signal });
+  const pages = eachPage(page, resourceVersion, pageSize, pageBufferSize, {
+    abort,
+    signal,
+  });
   const isLeft = (): boolean => abort.signal.aborted && !signal?.aborted;
-  return leaving(items(pages, isLeft), () => abort.abort());
+  const all = items(pages, isLeft) as AsyncGenerator<FromServer<T>, void, undefined>;
+  return leaving(all, () => abort.abort());
 }
 
 async function* items<T>(

@@ -21,6 +21,24 @@ export interface KubeObject {
     | undefined;
 }
 
+/**
+ * An object that came from a server: it has a name, a uid and a resourceVersion, which are optional
+ * in most types of objects. Caches, listers, handlers and a client's reads and writes give such
+ * objects. It is a `T` wherever one is expected.
+ *
+ * It is a statement of the type, which nothing checks at run time. It does not hold for what a
+ * server answers without storing it: reviews and bindings have no name, and the answer of a dry
+ * run's `create` has no resourceVersion. It also does not hold for the members that a `transform`
+ * or `drop` removes.
+ *
+ * @example
+ * const names = (pods: readonly FromServer<V1Pod>[]): string[] =>
+ *   pods.map((pod) => pod.metadata.name); // without `?.` and `!`
+ */
+export type FromServer<T> = T & {
+  metadata: { name: string; uid: string; resourceVersion: string };
+};
+
 const TOMBSTONE = Symbol.for('capstan.DeletedFinalStateUnknown');
 
 /**

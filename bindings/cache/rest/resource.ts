@@ -6,6 +6,7 @@ import { invalid, requireFunction } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { pathSegment } from '../../base/urls.ts';
+import type { FromServer } from './keys.ts';
 
 /**
  * The index values of an object: any number, also none; duplicates are allowed. client-go:
@@ -63,7 +64,9 @@ const RESOURCE_NAMES = namesOf<Resource<never>>()({
  * });
  */
 export function defineResource<T extends object>(): <
-  const D extends Omit<Resource<T>, 'indexers'> & { indexers?: Record<string, IndexSpec<T>> },
+  const D extends Omit<Resource<T>, 'indexers'> & {
+    indexers?: Record<string, IndexSpec<FromServer<T>>>;
+  },
 >(
   definition: D,
 ) => Resource<T, keyof D['indexers'] & string> {

@@ -7,7 +7,14 @@ import { namesOf, requireNames } from '../../base/names.ts';
 import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { namespaceIndex } from './indices.ts';
-import type { Indexer } from './store.ts';
+
+/** What a lister needs of an indexer. */
+interface Readable<T extends object> {
+  list(): T[];
+  getByKey(key: string): T | undefined;
+  byIndex(name: string, value: string): T[];
+  getIndexers(): object;
+}
 
 /** Options of {@link Lister.list}. */
 export interface ListerOptions {
@@ -27,9 +34,9 @@ const NAMES = namesOf<ListerOptions>()({ labelSelector: 1 });
  * lister.namespace('default').get('web-0');
  */
 export class Lister<T extends object> {
-  readonly #indexer: Indexer<T, string>;
+  readonly #indexer: Readable<T>;
 
-  constructor(indexer: Indexer<T, string>) {
+  constructor(indexer: Readable<T>) {
     this.#indexer = indexer;
   }
 
@@ -58,10 +65,10 @@ export class Lister<T extends object> {
  * GenericNamespaceLister.
  */
 export class NamespaceLister<T extends object> {
-  readonly #indexer: Indexer<T, string>;
+  readonly #indexer: Readable<T>;
   readonly #namespace: string;
 
-  constructor(indexer: Indexer<T, string>, namespace: string) {
+  constructor(indexer: Readable<T>, namespace: string) {
     this.#indexer = indexer;
     this.#namespace = namespace;
   }

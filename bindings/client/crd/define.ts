@@ -6,6 +6,7 @@
 
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
+import type { FromServer } from '../../cache/rest/keys.ts';
 import {
   defineResource,
   groupVersion,
@@ -94,7 +95,7 @@ export interface CustomResourceOptions<
   readonly deprecated?: boolean | string | undefined;
   /** The indexers of the resource, as in defineResource. */
   readonly indexers?:
-    | Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>>
+    | Readonly<Record<I, IndexSpec<FromServer<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>>>
     | undefined;
   readonly labels?: Record<string, string> | undefined;
   readonly annotations?: Record<string, string> | undefined;

@@ -18,12 +18,13 @@ import type { SharedInformerFactory } from '../../cache/informer/factory.ts';
 import { type InformerSelection, SELECTION_NAMES } from '../../cache/informer/factory-options.ts';
 import type { Registration } from '../../cache/informer/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer/informer.ts';
+import type { FromServer } from '../../cache/rest/keys.ts';
 import type { Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 /** Options of {@link kindSource}. */
-export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
+export interface KindSourceOptions<T extends object> extends PipeOptions<FromServer<NoInfer<T>>> {
   /** The factory that has the informer, or makes and starts it. */
   cache: SharedInformerFactory;
   resource: Resource<T, string>;
@@ -70,7 +71,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   requireFunction('options.cache.informerFor', cache?.informerFor);
   if (typeof resource?.kind !== 'string')
     throw invalid('options.resource', 'what defineResource returns', resource);
-  const pipe = new EventPipe<T>({
+  const pipe = new EventPipe<FromServer<T>>({
     ...options,
     kind: resource.kind,
     name: options.name ?? `kind ${resource.kind}`,
@@ -96,7 +97,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
 
 /** Options of {@link informerSource}. */
 export interface InformerSourceOptions<T extends object, I extends string>
-  extends PipeOptions<NoInfer<T>> {
+  extends PipeOptions<FromServer<NoInfer<T>>> {
   /** The source neither starts nor stops it. */
   informer: SharedIndexInformer<T, I>;
 }
@@ -113,7 +114,7 @@ export function informerSource<T extends object, I extends string = never>(
   requireNames('options', options, 'option of informerSource()', INFORMER_NAMES);
   const { informer } = options;
   requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
-  const pipe = new EventPipe<T>({ ...options, name: options.name ?? 'informer' });
+  const pipe = new EventPipe<FromServer<T>>({ ...options, name: options.name ?? 'informer' });
   return new InformerSource<T>(pipe, {
     informer: () => informer as unknown as SharedIndexInformer<T, never>,
   });
@@ -137,7 +138,7 @@ interface InformerAccess<T extends object> {
 
 class InformerSource<T extends object> implements Source {
   readonly name: string;
-  readonly #pipe: EventPipe<T>;
+  readonly #pipe: EventPipe<FromServer<T>>;
   readonly #access: InformerAccess<T>;
   readonly #started = deferred();
   #signal: AbortSignal | undefined;
@@ -150,7 +151,7 @@ class InformerSource<T extends object> implements Source {
   /** The error with which the source failed to start. */
   #failure: { error: unknown } | undefined;
 
-  constructor(pipe: EventPipe<T>, access: InformerAccess<T>) {
+  constructor(pipe: EventPipe<FromServer<T>>, access: InformerAccess<T>) {
     this.name = pipe.name;
     this.#pipe = pipe;
     this.#access = access;

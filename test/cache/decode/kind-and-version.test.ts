@@ -6,6 +6,7 @@
  */
 import {
   DeletedFinalStateUnknown,
+  type FromServer,
   ListWatch,
   type ListWatchOptions,
   SharedIndexInformer,
@@ -141,7 +142,9 @@ test('a list with the objects of earlier events keeps the stored objects', async
   expect(lists()).toBeGreaterThan(listsBefore);
   expect(cache.list().map((object, i) => object === before[i])).toEqual([true, true]);
   expect(cache.bytes().live).toBe(live);
-  expect(told.slice(2).every((object) => before.includes(object as ConfigMap))).toBe(true);
+  expect(told.slice(2).every((object) => before.includes(object as FromServer<ConfigMap>))).toBe(
+    true,
+  );
 });
 
 // The bytes of list items, from which an index by path is computed, do not have the kind.
