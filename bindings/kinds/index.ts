@@ -5,7 +5,7 @@
  * A kind has its newest stable version. The kinds that have no stable version yet have their newest
  * beta version, which a server serves only where it is switched on. What is missing: kinds that are
  * only alpha, older versions of a kind, and kinds that are no resource, such as `Scale` and
- * `Eviction` (see `subResource` of a client). {@link defineResource} describes those, and custom
+ * `Eviction` (see `subResource` of a client). `defineResource` describes those, and custom
  * kinds.
  *
  * Two groups have a kind `Event`. `Event` is that of the core group, `EventsV1Event` that of

@@ -2,7 +2,7 @@
  * The site by Eleventy: Markdown becomes static HTML with relative addresses, so that it can be
  * read from disk. `npm run docs:site` runs it and then adds the reference and the search.
  */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import markdownIt from 'markdown-it';
 import anchor from 'markdown-it-anchor';
 import { createHighlighter } from 'shiki';
@@ -46,14 +46,35 @@ function link(source, href) {
 
 const markdown = markdownIt({ html: true, linkify: false, highlight });
 markdown.use(anchor, { slugify, level: [2, 3, 4], permalink: anchor.permalink.headerLink() });
+
+/** Where the reference has an export of the package, by name. */
+const reference = new Map(
+  globSync('*/*.html', { cwd: `${ROOT}build/docs` }).flatMap((file) => {
+    const name = /\.(\w+)\.html$/.exec(file)?.[1];
+    return name === undefined ? [] : [[name, `api/${file}`]];
+  }),
+);
+
 markdown.core.ruler.push('links', ({ tokens, env }) => {
-  for (const token of tokens)
+  for (const token of tokens) {
+    let inLink = token.type === 'inline' && env.inHeading;
+    env.inHeading = token.type === 'heading_open'; // a heading is a link to itself
     for (const child of token.children ?? []) {
       if (child.type === 'link_open')
         child.attrSet('href', link(env.source, child.attrGet('href')));
       if (child.type === 'image') child.attrSet('src', link(env.source, child.attrGet('src')));
+      if (/^link_/.test(child.type)) inLink = child.type === 'link_open';
+      const entry = child.type === 'code_inline' && reference.get(child.content.replace('()', ''));
+      if (entry && !inLink) child.meta = { entry: relative(pages.get(env.source).url, entry) };
     }
+  }
 });
+const plainCode = markdown.renderer.rules.code_inline;
+markdown.renderer.rules.code_inline = (tokens, at, ...rest) => {
+  const code = plainCode(tokens, at, ...rest);
+  const { meta } = tokens[at];
+  return meta === null ? code : `<a class="entry" href="${meta.entry}">${code}</a>`;
+};
 // Wide tables scroll by themselves: the page must fit a phone.
 markdown.renderer.rules.table_open = () => '<div class="table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
@@ -66,7 +87,8 @@ const navigation = SECTIONS.map(([folder, title]) => ({
   folder,
   title,
   pages: [...pages.values()]
-    .filter(({ url }) => sectionOf(url) === folder)
+    // Pages in folders below, such as those of the error codes, are reached by a table.
+    .filter(({ url }) => sectionOf(url) === folder && url.split('/').length === 2)
     .sort((a, b) => a.order - b.order || a.title.localeCompare(b.title)),
 })).filter((section) => section.pages.length > 0);
 const inOrder = navigation.flatMap((section) => section.pages);

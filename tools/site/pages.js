@@ -40,7 +40,9 @@ export function split(text) {
   const found = /^---\n([\s\S]*?)\n---\n/.exec(text);
   if (found === null) return { data: {}, content: text };
   const lines = found[1].split('\n').map((line) => /^(\w+): (.*)$/.exec(line) ?? []);
-  const data = Object.fromEntries(lines.map(([, name, value]) => [name, value]));
+  const data = Object.fromEntries(
+    lines.map(([, name, value]) => [name, value?.replace(/^"(.*)"$/, '$1')]),
+  );
   return { data, content: text.slice(found[0].length) };
 }
 
