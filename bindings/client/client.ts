@@ -11,7 +11,7 @@ import {
 import { guardedLogger, type Logger, requireLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
-import type { Transport } from '../cache/rest/transport.ts';
+import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
 import { requireResource } from './paths.ts';
@@ -147,10 +147,7 @@ export function newClient(options: ClientOptions): Client {
   } = options;
   const { cacheSyncTimeout = 120_000, readYourWritesTimeout = 5000 } = options;
   const { readYourWrites = true, readerFailOnMissingInformer = false } = options;
-  requireFunction(
-    'options.transport.request',
-    (transport as Partial<Transport> | undefined)?.request,
-  );
+  requireTransport('options.transport', options.transport);
   if (cache !== undefined)
     requireFunction('options.cache.informerFor', (cache as Partial<typeof cache>)?.informerFor);
   for (const resource of disableFor) requireResource(resource);

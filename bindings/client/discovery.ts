@@ -6,14 +6,14 @@
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../base/errors.ts';
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../base/names.ts';
 import { abortable } from '../base/wait.ts';
 import { groupPath, groupVersionPath } from '../cache/reflector/discovery.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import { defineResource, groupVersion, type Resource } from '../cache/rest/resource.ts';
 import { StatusError } from '../cache/rest/status-error.ts';
-import type { Transport } from '../cache/rest/transport.ts';
+import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { RestClient } from './rest-client.ts';
 import type { AnyResource, CallOptions } from './types.ts';
 
@@ -71,7 +71,7 @@ export class Discovery {
 
   constructor(transport: Transport, options: { clock?: Clock | undefined } = {}) {
     requireNames('options', options, 'option of Discovery', NAMES);
-    requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+    requireTransport('transport', transport);
     this.#rest = new RestClient(transport, {
       clock: options.clock ?? systemClock,
       onWarning: () => undefined,

@@ -8,13 +8,13 @@ import { jsonText } from '../base/exact-json.ts';
 import { pathSegment } from '../base/urls.ts';
 import { groupVersionPath } from '../cache/reflector/discovery.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
-import { groupVersion, type Resource } from '../cache/rest/resource.ts';
+import { groupVersion, notResource, type Resource } from '../cache/rest/resource.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireResource(resource: AnyResource): void {
   if (typeof resource?.plural !== 'string' || typeof resource.namespaced !== 'boolean')
-    throw invalid('resource', 'what defineResource returns', resource);
+    throw notResource('resource', resource);
 }
 
 /**

@@ -6,10 +6,10 @@
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { aborted, invalid, requireFunction, requireInteger } from '../base/errors.ts';
+import { aborted, invalid, requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { abortable, sleep } from '../base/wait.ts';
-import { closeWith, type Transport } from '../cache/rest/transport.ts';
+import { closeWith, requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */
@@ -125,7 +125,7 @@ export function rateLimitedTransport(
   transport: Transport,
   rateLimit: RateLimitOptions | RequestRateLimiter = {},
 ): Transport & AsyncDisposable {
-  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  requireTransport('transport', transport);
   const limiter = isLimiter(rateLimit) ? rateLimit : new RequestRateLimiter(rateLimit);
   const never = new AbortController().signal;
   return {

@@ -9,7 +9,6 @@
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { requireFunction } from '../base/errors.ts';
 import {
   byName,
   emptyHistogram,
@@ -23,6 +22,7 @@ import {
 import { namesOf, requireNames } from '../base/names.ts';
 import {
   closeWith,
+  requireTransport,
   type Transport,
   type TransportRequest,
   type TransportResponse,
@@ -96,7 +96,7 @@ export function instrumentTransport(
   metrics: RestClientMetrics,
   options: { host?: string | undefined; clock?: Clock | undefined } = {},
 ): Transport & AsyncDisposable {
-  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  requireTransport('transport', transport);
   requireNames('options', options, 'option of instrumentTransport()', NAMES);
   const { clock = systemClock } = options;
   const hostOf = (): string => options.host ?? transport.host?.() ?? 'none';

@@ -4,7 +4,7 @@
  * pkg/builder/controller.go.
  */
 
-import { invalid, requireFunction, requireObject } from '../base/errors.ts';
+import { invalid, requireObject } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
@@ -13,7 +13,7 @@ import type { Namespaces } from '../cache/rest/namespaces.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Controller } from './controller.ts';
 import { buildController } from './create-controller.ts';
-import type { Manager } from './manager.ts';
+import { type Manager, requireManager } from './manager.ts';
 import { type ControllerSettings, SETTING_NAMES } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
@@ -57,9 +57,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   #logs: Pick<ControllerSettings, 'logger' | 'logConstructor'> = {};
 
   constructor(manager: Manager) {
-    requireObject('manager', manager);
-    for (const method of ['add', 'addCollector', 'holdsLease'] as const)
-      requireFunction(`manager.${method}`, manager[method]);
+    requireManager('manager', manager);
     this.#manager = manager;
   }
 

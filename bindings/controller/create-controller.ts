@@ -7,10 +7,10 @@ import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
 import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
-import type { Transport } from '../cache/rest/transport.ts';
+import { notResource, type Resource } from '../cache/rest/resource.ts';
+import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { type Controller, ReconcileLoop } from './controller.ts';
-import type { Manager } from './manager.ts';
+import { type Manager, requireManager } from './manager.ts';
 import { metricsOfManager } from './metrics.ts';
 import { type ControllerSettings, resolveSettings, SETTING_NAMES } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
@@ -128,8 +128,12 @@ export function createController<T extends object>(options: ControllerOptions<T>
   requireNames('options', options, 'option of createController()', NAMES);
   requireFunction('options.reconcile', options.reconcile);
   const { transport, manager } = options;
-  if (manager === undefined) requireFunction('options.transport.request', transport?.request);
-  else if (transport !== undefined)
+  if (manager === undefined) {
+    if (typeof (transport as Partial<Manager> | undefined)?.holdsLease === 'function')
+      throw invalidPlan('"options.transport" got a manager: pass it as "manager"');
+    requireTransport('options.transport', transport);
+  } else requireManager('options.manager', manager);
+  if (manager !== undefined && transport !== undefined)
     throw invalidPlan('"transport" and "manager" exclude each other: a manager has a transport');
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T> = {
@@ -203,11 +207,9 @@ function list<E>(name: string, expected: string, given: readonly E[] | undefined
   if (!Array.isArray(given)) throw invalid(`options.${name}`, `an array of ${expected}`, given);
   for (const [i, one] of given.entries()) {
     if (typeof one !== 'object' || one === null)
-      throw invalid(
-        `options.${name}[${i}]`,
-        name === 'owns' ? 'what defineResource returns' : `one of ${expected}`,
-        one,
-      );
+      throw name === 'owns'
+        ? notResource(`options.owns[${i}]`, one)
+        : invalid(`options.${name}[${i}]`, `one of ${expected}`, one);
   }
   return given;
 }

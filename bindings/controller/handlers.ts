@@ -14,7 +14,7 @@ import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import { isThenable } from '../base/wait.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import { notResource, type Resource } from '../cache/rest/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { comparedAsBytes, objectMetadata, sameVersion, storedRequest } from './metadata.ts';
 import { RequestMap } from './request-map.ts';
@@ -100,7 +100,7 @@ export function enqueueRequestForOwner(
   options: OwnerOptions = {},
 ): EventHandler<object> {
   if (typeof owner?.kind !== 'string' || typeof owner.group !== 'string')
-    throw invalid('owner', 'what defineResource returns', owner);
+    throw notResource('owner', owner);
   requireNames('options', options, 'option of enqueueRequestForOwner()', OWNER_NAMES);
   const { onlyController = false, versions } = options;
   requireBoolean('options.onlyController', onlyController);

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
+import { requireFunction, requireObject } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf } from '../base/names.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
@@ -172,4 +173,11 @@ export interface Manager {
    * an election. A controller checks it before each reconcile.
    */
   holdsLease(): boolean;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT for a value in place of a manager. */
+export function requireManager(name: string, manager: unknown): void {
+  requireObject(name, manager);
+  for (const method of ['add', 'addCollector', 'holdsLease'] as const)
+    requireFunction(`${name}.${method}`, (manager as Manager)[method]);
 }

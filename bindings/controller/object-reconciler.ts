@@ -3,10 +3,10 @@
  * pkg/reconcile/reconcile.go, AsReconciler.
  */
 
-import { invalid, requireFunction } from '../base/errors.ts';
+import { requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
 import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import { notResource, type Resource } from '../cache/rest/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
 import type { Reader } from '../client/types.ts';
 import type { Reconcile, ReconcileContext, Reconciler } from './reconcile.ts';
@@ -43,8 +43,7 @@ export function asReconciler<T extends object>(
   requireMembers('reconciler', reconciler, 'member of an ObjectReconciler', NAMES, true);
   requireFunction('reconciler.reconcile', reconciler.reconcile);
   const { resource } = reconciler;
-  if (typeof resource?.kind !== 'string')
-    throw invalid('reconciler.resource', 'what defineResource returns', resource);
+  if (typeof resource?.kind !== 'string') throw notResource('reconciler.resource', resource);
   return {
     async reconcile(request, context) {
       let object: FromServer<T>;

@@ -12,7 +12,7 @@ import type { SharedInformerFactory } from '../cache/informer/factory.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
 import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import { notResource, type Resource } from '../cache/rest/resource.ts';
 import type { Indexer } from '../cache/store/store.ts';
 import {
   enqueueRequestForObject,
@@ -318,8 +318,7 @@ function requireWatched(
   name: string,
   { resource, predicates, metadataOnly }: Owned | Watched,
 ): void {
-  if (typeof resource?.kind !== 'string')
-    throw invalid(`options.${name}`, 'what defineResource returns', resource);
+  if (typeof resource?.kind !== 'string') throw notResource(`options.${name}`, resource);
   requireBoolean(`options.${name}.metadataOnly`, metadataOnly);
   if (predicates !== undefined) requirePredicates(`options.${name}.predicates`, predicates);
 }

@@ -5,10 +5,10 @@
  * tools/leaderelection/resourcelock/leaselock.go.
  */
 
-import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
+import { CapstanError, invalid } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { pathSegment } from '../base/urls.ts';
-import type { Transport } from '../cache/rest/transport.ts';
+import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { requestJson } from './lease-requests.ts';
 import {
   type LeaderElectionRecord,
@@ -80,7 +80,7 @@ export class LeaseLock implements ResourceLock {
   #lease: Lease | undefined;
 
   constructor(transport: Transport, options: LeaseLockOptions) {
-    requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+    requireTransport('transport', transport);
     requireNames('options', options, 'option of a LeaseLock', NAMES);
     const { namespace, name, identity, labels, fieldOwner } = options;
     if (typeof identity !== 'string' || identity === '')

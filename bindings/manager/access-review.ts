@@ -10,11 +10,11 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { requireFunction } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { LRUExpire } from '../base/lru-expire.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Transport } from '../cache/index.ts';
+import { requireTransport } from '../cache/rest/transport.ts';
 import { RestClient } from '../client/rest-client.ts';
 import { sendText, targetOf } from './router.ts';
 
@@ -74,7 +74,7 @@ export function withAuthenticationAndAuthorization(
   transport: Transport,
   options: AccessReviewOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
-  requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  requireTransport('transport', transport);
   requireNames('options', options, 'option of this filter', NAMES);
   const reviews = new Reviews(transport, options);
   return async (request, response) => {

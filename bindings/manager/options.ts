@@ -12,6 +12,7 @@ import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base
 import { namesOf, requireNames } from '../base/names.ts';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
 import { FACTORY_NAMES } from '../cache/informer/factory-options.ts';
+import { requireTransport } from '../cache/rest/transport.ts';
 import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
@@ -248,10 +249,7 @@ export type ManagerSettings = ManagerOptions &
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function resolveOptions(options: ManagerOptions): ManagerSettings {
   requireNames('options', options, 'option of newManager()', MANAGER_NAMES);
-  requireFunction(
-    'options.transport.request',
-    (options.transport as Partial<Transport> | undefined)?.request,
-  );
+  requireTransport('options.transport', options.transport);
   const settings = {
     ...options,
     cache: options.cache ?? {},

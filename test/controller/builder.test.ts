@@ -2,7 +2,13 @@
  * The builder and createController. controller-runtime: pkg/builder/controller_test.go and
  * pkg/controller/controller_test.go.
  */
-import { type FromServer, type KubeObject, type Resource, StatusError } from 'capstan/cache';
+import {
+  defineResource,
+  type FromServer,
+  type KubeObject,
+  type Resource,
+  StatusError,
+} from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
   asReconciler,
@@ -707,6 +713,16 @@ describe('createController', () => {
     const good = { transport: new FakeCluster(), for: TestWidget, reconcile: ignore };
     const wrong: [object, RegExp][] = [
       [{ manager: new FakeManager() }, /"transport" and "manager" exclude each other/],
+      [
+        { transport: new FakeManager() },
+        /"options\.transport" got a manager: pass it as "manager"/,
+      ],
+      [{ transport: undefined, manager: new FakeCluster() }, /"options\.manager\.add"/],
+      [
+        { for: defineResource() },
+        /what defineResource returns, got a function: it takes two calls/,
+      ],
+      [{ owns: [defineResource()] }, /"options\.owns\[0\]" .* it takes two calls/],
       [{ watches: [{ resource: Part }] }, /options\.watches\[0\]\.handler/],
       [{ watches: Part }, /"options\.watches" expected an array of what "watching" returns/],
       [{ sources: [1] }, /options\.sources\[0\]/],

@@ -7,7 +7,7 @@
  * informer, so that the objects are listed, watched and stored once.
  */
 import { systemClock } from '../../base/clock.ts';
-import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
+import { CapstanError, invalid } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { omitUndefined } from '../../base/json-value.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
@@ -15,9 +15,9 @@ import { abortable } from '../../base/wait.ts';
 import { isUnserved, servedInstead } from '../reflector/discovery.ts';
 import { ListWatch } from '../reflector/list-watch.ts';
 import type { FromServer } from '../rest/keys.ts';
-import { type IndexSpec, type Resource, resourceId } from '../rest/resource.ts';
+import { type IndexSpec, notResource, type Resource, resourceId } from '../rest/resource.ts';
 import { isNotFound } from '../rest/status-error.ts';
-import type { Transport } from '../rest/transport.ts';
+import { requireTransport, type Transport } from '../rest/transport.ts';
 import type { Lister } from '../store/lister.ts';
 import {
   type FactoryOptions,
@@ -80,7 +80,7 @@ export class SharedInformerFactory {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(transport: Transport, options: FactoryOptions = {}) {
-    requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+    requireTransport('transport', transport);
     requireFactoryOptions(options);
     const { customResync, selections, perResource } = options;
     this.#transport = transport;
@@ -384,8 +384,7 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection,
   ): { key: string; name: string; restricted: string; selected: InformerSelection } {
-    if (typeof resource?.plural !== 'string')
-      throw invalid('resource', 'what defineResource returns', resource);
+    if (typeof resource?.plural !== 'string') throw notResource('resource', resource);
     requireNames('selection', selection, 'selection', SELECTION_NAMES);
     const { namespaces: _, ...own }: ResourceSelection =
       this.#selections.get(resourceId(resource)) ?? {};

@@ -22,10 +22,10 @@ import {
 } from '../decode/decoder.ts';
 import { type Exchange, tooLargeError } from '../rest/exchange.ts';
 import { noteMetadataOnly } from '../rest/metadata-only.ts';
-import { groupVersion, type Resource } from '../rest/resource.ts';
+import { groupVersion, notResource, type Resource } from '../rest/resource.ts';
 import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from '../rest/status-error.ts';
-import type { Transport } from '../rest/transport.ts';
+import { requireTransport, type Transport } from '../rest/transport.ts';
 import { adviceOn404, confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { ListQuery } from './pager.ts';
 import type { Selection } from './selection.ts';
@@ -136,9 +136,8 @@ export class ListWatch<T, I extends string = never> {
   readonly #maxListBytes: number | undefined;
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
-    requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    if (typeof resource?.plural !== 'string')
-      throw invalid('resource', 'what defineResource returns', resource);
+    requireTransport('transport', transport);
+    if (typeof resource?.plural !== 'string') throw notResource('resource', resource);
     requireNames('options', options, 'option of a ListWatch', LIST_WATCH_NAMES);
     const {
       namespace,

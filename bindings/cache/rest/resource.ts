@@ -2,7 +2,7 @@
  * Describes a resource: its group, version, kind and plural, the type of its objects, and the
  * indices of its caches.
  */
-import { invalid, requireFunction } from '../../base/errors.ts';
+import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { pathSegment } from '../../base/urls.ts';
@@ -63,14 +63,19 @@ const RESOURCE_NAMES = namesOf<Resource<never>>()({
  *   indexers: { byNode: 'spec.nodeName' },
  * });
  */
-export function defineResource<T extends object>(): <
+export function defineResource<T extends object>(
+  ...none: []
+): <
   const D extends Omit<Resource<T>, 'indexers'> & {
     indexers?: Record<string, IndexSpec<FromServer<T>>>;
   },
 >(
   definition: D,
 ) => Resource<T, keyof D['indexers'] & string> {
+  const [given] = none as readonly unknown[];
+  if (given !== undefined) throw twoCalls(invalid('defineResource()', 'no argument', given));
   return (definition) => {
+    if (definition === undefined) throw twoCalls(invalid('definition', 'an object', definition));
     requireNames('definition', definition, 'member of a resource', RESOURCE_NAMES);
     const { group, version, kind, plural, namespaced } = definition;
     if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
@@ -91,6 +96,17 @@ export function defineResource<T extends object>(): <
       indexers: { ...definition.indexers },
     } as Resource<T, keyof (typeof definition)['indexers'] & string>;
   };
+}
+
+/** The error for a value in place of a resource. A function is what the first call returns. */
+export function notResource(name: string, got: unknown): CapstanError {
+  const error = invalid(name, 'what defineResource returns', got);
+  return typeof got === 'function' ? twoCalls(error) : error;
+}
+
+function twoCalls({ code, message }: CapstanError): CapstanError {
+  const calls = 'defineResource<T>()({ group, version, kind, plural, namespaced })';
+  return new CapstanError(code, `${message}: it takes two calls, ${calls}`);
 }
 
 /**

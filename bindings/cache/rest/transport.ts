@@ -5,11 +5,31 @@
  * (decode/frames.ts does). If no answer comes, or not all of it, it rejects with a TransportError,
  * whose `kind` decides what the layers above do.
  */
-import { CapstanError, hasCode, requireFunction } from '../../base/errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { serverURL } from '../../base/urls.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
+
+/** What other values than transports have, which are passed in place of one. */
+interface NoTransport {
+  request?: unknown;
+  loadFromDefault?: unknown;
+  transport?: unknown;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT for no transport, and says what to pass instead. */
+export function requireTransport(name: string, value: unknown): void {
+  const given = value as NoTransport | null | undefined;
+  if (typeof given?.request === 'function') return;
+  const { message } = invalid(`${name}.request`, 'a function', given?.request);
+  let advice = '';
+  if (typeof given?.loadFromDefault === 'function')
+    advice = ': pass kubeConfigTransport(config) of capstan/client-node';
+  else if (given?.transport !== undefined)
+    advice = `: pass its transport${typeof given.transport === 'function' ? '()' : ''}`;
+  throw new CapstanError('INVALID_ARGUMENT', message + advice);
+}
 
 /**
  * A request to a {@link Transport}. `path` is absolute and already escaped (`/api/v1/pods`);

@@ -10,7 +10,7 @@
  */
 
 import { textOfError } from '../../base/error-text.ts';
-import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
+import { CapstanError, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { abortable, deferred, sleep } from '../../base/wait.ts';
@@ -19,7 +19,7 @@ import { type InformerSelection, SELECTION_NAMES } from '../../cache/informer/fa
 import type { Registration } from '../../cache/informer/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer/informer.ts';
 import type { FromServer } from '../../cache/rest/keys.ts';
-import type { Resource } from '../../cache/rest/resource.ts';
+import { notResource, type Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
@@ -69,8 +69,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   requireNames('options', options, 'option of kindSource()', KIND_NAMES);
   const { cache, resource, selection = {} } = options;
   requireFunction('options.cache.informerFor', cache?.informerFor);
-  if (typeof resource?.kind !== 'string')
-    throw invalid('options.resource', 'what defineResource returns', resource);
+  if (typeof resource?.kind !== 'string') throw notResource('options.resource', resource);
   const pipe = new EventPipe<FromServer<T>>({
     ...options,
     kind: resource.kind,

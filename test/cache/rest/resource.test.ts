@@ -5,6 +5,7 @@
 import {
   defineResource,
   ListWatch,
+  newSharedInformerFactory,
   type Resource,
   resourceOf,
   type Transport,
@@ -68,4 +69,60 @@ test('a resource object made without defineResource is escaped in paths', async 
   const listing = newClient({ transport }).list(handmade as unknown as Resource<object>);
   await expect(listing).rejects.toThrow('nothing may be sent');
   expect(sent.splice(0)).toEqual(['/apis/apps/v1/pods%3Flimit%3D1']);
+});
+
+// Who forgot the first call got a function, and an error about that function only where it was
+// used.
+describe('defineResource', () => {
+  const definition = { ...sound, namespaced: true };
+  const twoCalls = expect.objectContaining({
+    code: 'INVALID_ARGUMENT',
+    message: expect.stringContaining('it takes two calls, defineResource<T>()({ group,'),
+  });
+
+  test('refuses a definition in its first call, and says how the two calls are written', () => {
+    const once = defineResource as unknown as (definition: object) => unknown;
+    expect(() => once(definition)).toThrow(twoCalls);
+  });
+
+  test('refuses a second call without a definition', () => {
+    const twice = defineResource() as unknown as () => unknown;
+    expect(() => twice()).toThrow(twoCalls);
+  });
+
+  test('has made no resource after its first call', async () => {
+    const half = defineResource() as unknown as Resource<object>;
+    expect(() => new ListWatch(transport, half)).toThrow(twoCalls);
+    expect(() => newSharedInformerFactory(transport).informerFor(half)).toThrow(twoCalls);
+    await expect(newClient({ transport }).list(half)).rejects.toEqual(twoCalls);
+  });
+});
+
+describe('in place of a transport', () => {
+  const message = (given: unknown): string => {
+    try {
+      newClient({ transport: given as Transport });
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return '';
+  };
+
+  test.each([
+    [
+      'a KubeConfig',
+      { loadFromDefault: () => undefined },
+      'kubeConfigTransport(config) of capstan/client-node',
+    ],
+    ['an ApiServer', { transport: () => transport }, 'pass its transport()'],
+    ['a manager', { transport }, 'pass its transport'],
+  ])('%s is refused with what to pass', (_, given, advice) => {
+    expect(message(given)).toContain('"options.transport.request" expected a function');
+    expect(message(given)).toMatch(new RegExp(`${advice.replace(/[()]/g, '\\$&')}$`));
+  });
+
+  test('anything else is refused without advice', () => {
+    for (const given of [undefined, null, {}, 'http://localhost'])
+      expect(message(given)).toMatch(/"options\.transport\.request" expected a function, got \w+$/);
+  });
 });
