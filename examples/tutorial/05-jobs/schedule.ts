@@ -9,6 +9,7 @@ export function nextTime(schedule: string, after: number): number | undefined {
 
 /** The last time after `after` and not later than `now`, or `undefined` if there is none. */
 export function lastTime(schedule: string, after: number, now: number): number | undefined {
+  // previousRuns() leaves out the second that it is given.
   const [last] = parse(schedule).previousRuns(1, new Date(now + 1000));
   return last !== undefined && last.getTime() > after ? last.getTime() : undefined;
 }
