@@ -1,7 +1,7 @@
 /** The built-in kind Job, with an index by owner. */
 import type { V1Job } from '@kubernetes/client-node';
 import { defineResource, ownerIndex } from 'capstan/cache';
-import { type Client, ignoreNotFound } from 'capstan/client';
+import { type Client, ignoreNotFound, objectKey } from 'capstan/client';
 import { Job as BuiltInJob } from 'capstan/kinds';
 import type { ScheduledJob } from './scheduled-job.ts';
 
@@ -36,11 +36,8 @@ export function stateOf({ status }: V1Job): JobState {
 }
 
 /** Deletes a Job with its Pods. */
-export async function deleteJob(
-  client: Client,
-  { metadata: { namespace, name = '', uid } = {} }: V1Job,
-  signal: AbortSignal,
-): Promise<void> {
-  const options = { propagationPolicy: 'Background', preconditions: { uid }, signal } as const;
-  await client.delete(Job, { namespace, name }, options).catch(ignoreNotFound);
+export async function deleteJob(client: Client, job: V1Job, signal: AbortSignal): Promise<void> {
+  const preconditions = { uid: job.metadata?.uid };
+  const options = { propagationPolicy: 'Background', preconditions, signal } as const;
+  await client.delete(Job, objectKey(job), options).catch(ignoreNotFound);
 }

@@ -1,7 +1,7 @@
 /** The status of a ScheduledJob: the Jobs that run, the last time, and a condition. */
 import { isDeepStrictEqual } from 'node:util';
 import type { V1Job } from '@kubernetes/client-node';
-import { type Client, setStatusCondition } from 'capstan/client';
+import { type Client, objectKey, setStatusCondition } from 'capstan/client';
 import { scheduledTimeOf, stateOf } from './job.ts';
 import { ScheduledJob } from './scheduled-job.ts';
 import type { Outcome } from './start-job.ts';
@@ -40,7 +40,7 @@ export async function writeStatus(
   const active = jobs.filter((job) => stateOf(job) === 'active').map((job) => job.metadata?.name);
   const status = { lastScheduleTime, active, conditions };
   if (isDeepStrictEqual({ ...before }, status)) return;
-  const key = { namespace: metadata.namespace, name: String(metadata.name) };
+  const key = objectKey(scheduledJob);
   const patch = { type: 'merge', body: { status } } as const;
   await client.status().patch(ScheduledJob.resource, key, patch, { signal });
 }
