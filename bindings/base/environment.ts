@@ -36,6 +36,7 @@ export function requireNode(what: string): void {
   if (major > needed || (major === needed && minor >= neededMinor)) return;
   throw new CapstanError(
     'NODE_TOO_OLD',
-    `${what} needs Node ${needed}.${neededMinor} or later, and this is Node ${node}`,
+    `${what} needs Node ${needed}.${neededMinor} or later, and this is Node ${node}: ` +
+      'install a newer one, such as the LTS of https://nodejs.org',
   );
 }

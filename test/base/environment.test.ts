@@ -2,6 +2,7 @@
  * A Node that is too old gets one clear error. Node 20 failed with an internal message, such as
  * "buffer.transfer is not a function", at the first list.
  */
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { newManager } from 'capstan/manager';
@@ -31,7 +32,9 @@ test.each(ENTRIES)('%s names the required and the running version of Node', asyn
     become({ ...own, node });
     await expect((async () => make())()).rejects.toMatchObject({
       code: 'NODE_TOO_OLD',
-      message: `${name} needs Node 22.19 or later, and this is Node ${node}`,
+      message:
+        `${name} needs Node 22.19 or later, and this is Node ${node}: ` +
+        'install a newer one, such as the LTS of https://nodejs.org',
     });
   }
   for (const versions of [{ node: '22.19.0' }, { node: '24.0.0' }, { node: '20.0.0', bun: '1' }]) {
@@ -47,6 +50,29 @@ test('the command line reports a Node that is too old before it loads a module',
   expect(lines).toEqual([
     'capstan: crd needs Node >=22.19, and this is Node 20.20.2 (NODE_TOO_OLD)\n',
   ]);
+});
+
+// An install script that did not run left the system's Node 20 to the scripts: npm run demo ended
+// with "Unknown file extension .ts".
+test('the scripts of the repository report a Node that is too old, in one line', () => {
+  const become20 = `Object.defineProperty(process, 'versions', { value: { node: '20.20.2' } })`;
+  const run = (...options: string[]) =>
+    spawnSync(process.execPath, [...options, 'scripts/require-node.mjs'], { encoding: 'utf8' });
+  const { status, stderr } = run('--import', `data:text/javascript,${become20}`);
+  expect(stderr).toMatch(
+    /^Capstan's scripts need Node 22\.19 or later, and this is Node 20\.20\.2 /,
+  );
+  expect(stderr.trimEnd()).not.toContain('\n');
+  expect(status).toBe(1);
+  expect(run().status).toBe(0);
+});
+
+test('each script that needs a build begins with that check', () => {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts.build).toMatch(/^node scripts\/require-node\.mjs && /);
+  for (const name of ['demo', 'test', 'bench']) expect(scripts[name]).toMatch(/^npm run -s build /);
 });
 
 test('the required version is that of package.json', () => {
