@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../helpers/repository.ts';
+import { root } from '../../helpers/repository.ts';
 
 const modules = join(root, 'tools/install/node_modules');
 const node = process.execPath;

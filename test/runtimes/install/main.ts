@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { installTool } from '../../scripts/install-tool.ts';
-import { root } from '../helpers/repository.ts';
-import { runtimes } from '../runtimes/runtimes.ts';
+import { installTool } from '../../../scripts/install-tool.ts';
+import { root } from '../../helpers/repository.ts';
+import { runtimes } from '../runtimes.ts';
 import { managers, type PackageManager } from './managers.ts';
 
 const LIMIT_MS = 300_000; // the first download on a slow line
@@ -123,7 +123,7 @@ function newFolder(name: string, compilers: Readonly<Record<string, string>>): s
     files: ['portable.ts'],
   });
   writeFileSync(join(folder, 'portable.ts'), PORTABLE);
-  cpSync(join(root, 'test/install/program.ts'), join(folder, 'program.ts'));
+  cpSync(join(root, 'test/runtimes/install/program.ts'), join(folder, 'program.ts'));
   return folder;
 }
 
