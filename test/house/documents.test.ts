@@ -159,6 +159,23 @@ describe('the pages for maintainers', () => {
     expect(riddles).toEqual([]);
   });
 
+  // A test that failed before server.stop() did not end: the server kept the process alive.
+  it('start the embedded server by "await using", and so do the docstrings', () => {
+    // It runs until the reader has used kubectl.
+    const lasting = 'await ApiServer.start({ port: 8001 })';
+    const sources = files.filter((path) => /^(README|docs\/.+)\.md$|^bindings\/.+\.ts$/.test(path));
+    const starts = sources.flatMap((path) =>
+      [...read(path).matchAll(/^.*= await ApiServer\.start\(.*$/gm)].map(([line]) => ({
+        path,
+        line,
+      })),
+    );
+    expect(starts.length).toBeGreaterThan(4);
+    expect(
+      starts.filter(({ line }) => !line.includes('await using') && !line.includes(lasting)),
+    ).toEqual([]);
+  });
+
   it('have short paragraphs', () => {
     const long = PAGES.flatMap((page) =>
       paragraphs(read(page))
