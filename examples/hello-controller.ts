@@ -2,23 +2,10 @@
  * The smallest complete controller: it greets the ConfigMaps with a label `greet`. Run it with
  * `node examples/hello-controller.ts` after a build.
  */
-import { defineResource } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { createController, labelSelectorPredicate } from 'capstan/controller';
+import { ConfigMap } from 'capstan/kinds';
 import { ApiServer } from 'capstan/testing';
-
-interface ConfigMapObject {
-  metadata: { name: string; namespace: string; labels?: Record<string, string> };
-  data?: Record<string, string>;
-}
-
-const ConfigMap = defineResource<ConfigMapObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-});
 
 const server = await ApiServer.start();
 // on a cluster: kubeConfigTransport(config) of capstan/client-node

@@ -5,15 +5,16 @@
  * its watch event the Pod is *assumed* to be on its node, so that no place is used twice. Run it
  * with `node examples/scheduler.ts` after a build.
  */
+import type { V1Pod } from '@kubernetes/client-node';
 import {
   DeletedFinalStateUnknown,
   defineResource,
-  type KubeObject,
   ListWatch,
   metaNamespaceKeyFunc,
   SharedIndexInformer,
   waitForCacheSync,
 } from 'capstan/cache';
+import { Pod as BuiltInPod } from 'capstan/kinds';
 import { ApiServer } from 'capstan/testing';
 import { RateLimitingQueue } from 'capstan/workqueue';
 
@@ -21,15 +22,7 @@ const NODES = ['node-a', 'node-b', 'node-c'];
 const PLACES = 2; // on each node
 const PODS = 12;
 
-type PodObject = KubeObject & { spec?: { nodeName?: string }; status?: { phase?: string } };
-const Pod = defineResource<PodObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
-  indexers: { byNode: 'spec.nodeName' },
-});
+const Pod = defineResource<V1Pod>()({ ...BuiltInPod, indexers: { byNode: 'spec.nodeName' } });
 
 // on a cluster: kubeConfigTransport(config) of capstan/client-node
 const server = await ApiServer.start();
@@ -40,7 +33,7 @@ async function send(
   method: string,
   url: string,
   body?: object,
-): Promise<PodObject & { items: PodObject[] }> {
+): Promise<V1Pod & { items: V1Pod[] }> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const answer = await fetch(url, {
     method,
@@ -48,7 +41,7 @@ async function send(
     body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error(`${method} ${url}: ${await answer.text()}`);
-  return (await answer.json()) as PodObject & { items: PodObject[] };
+  return (await answer.json()) as V1Pod & { items: V1Pod[] };
 }
 
 const bind = (name: string, node: string) =>
@@ -67,7 +60,7 @@ const cache = informer.getIndexer();
 const over: string[] = [];
 let most = 0;
 
-function seen(pod: PodObject): void {
+function seen(pod: V1Pod): void {
   const key = metaNamespaceKeyFunc(pod);
   if (pod.spec?.nodeName === undefined) queue.add(key);
   else assumed.delete(key); // the watch event of the binding: the cache has it now
@@ -105,7 +98,7 @@ function schedule(key: string): void {
   assumed.set(key, node);
   most = Math.max(most, used + 1);
   // Not awaited, so that the next Pod is scheduled meanwhile.
-  bind(pod.metadata?.name ?? '', node).then(
+  bind(pod.metadata.name, node).then(
     () => {
       queue.forget(key);
       console.log(`${key} bound to ${node}`);

@@ -47,16 +47,13 @@ declare global {
   const transport: Transport;
   const client: Client;
   const key: ObjectKey;
-  const Pod: Resource<V1Pod, 'byNode'>;
   const pod: V1Pod;
   const pods: SharedIndexInformer<V1Pod, 'byNode'>;
-  const ConfigMap: Resource<V1ConfigMap>;
   const Website: Resource<{
     metadata: k8s.V1ObjectMeta;
     spec: { image: string; replicas: number };
     status?: { ready?: boolean; conditions?: Condition[] };
   }>;
-  const Deployment: Resource<V1Deployment>;
   const deployments: SharedIndexInformer<V1Deployment>;
   const informer: SharedIndexInformer<V1Pod>;
   const cache: SharedInformerFactory;

@@ -2,6 +2,7 @@
  * The resources that the page shows and the proxy passes on, with the members that the page reads.
  */
 import { defineResource } from 'capstan/cache';
+import * as kinds from 'capstan/kinds';
 
 interface Metadata {
   name: string;
@@ -39,18 +40,8 @@ export interface NodeObject {
 }
 
 export const Pod = defineResource<PodObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'Pod',
-  plural: 'pods',
-  namespaced: true,
+  ...kinds.Pod,
   indexers: { byNode: 'spec.nodeName' },
 });
 
-export const Node = defineResource<NodeObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'Node',
-  plural: 'nodes',
-  namespaced: false,
-});
+export const Node = defineResource<NodeObject>()(kinds.Node);

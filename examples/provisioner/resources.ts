@@ -4,6 +4,7 @@
  */
 import { defineResource } from 'capstan/cache';
 import type { ObjectMeta } from 'capstan/client';
+import * as kinds from 'capstan/kinds';
 
 /** The `provisioner` of the StorageClasses that this program serves. */
 export const PROVISIONER = 'capstan.dev/directory';
@@ -65,30 +66,16 @@ export interface ClassObject {
 }
 
 export const PersistentVolumeClaim = defineResource<ClaimObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolumeClaim',
-  plural: 'persistentvolumeclaims',
-  namespaced: true,
+  ...kinds.PersistentVolumeClaim,
   indexers: { byUid: 'metadata.uid', byClass: 'spec.storageClassName' },
 });
 
 export const PersistentVolume = defineResource<VolumeObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'PersistentVolume',
-  plural: 'persistentvolumes',
-  namespaced: false,
+  ...kinds.PersistentVolume,
   indexers: { byUid: 'metadata.uid' },
 });
 
-export const StorageClass = defineResource<ClassObject>()({
-  group: 'storage.k8s.io',
-  version: 'v1',
-  kind: 'StorageClass',
-  plural: 'storageclasses',
-  namespaced: false,
-});
+export const StorageClass = defineResource<ClassObject>()(kinds.StorageClass);
 
 /**
  * The volume's name is derived from the claim, so that a second provisioner, or this one after a

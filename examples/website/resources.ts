@@ -4,6 +4,7 @@
  */
 import { defineResource } from 'capstan/cache';
 import { type CustomObject, defineCustomResource, type ObjectMeta } from 'capstan/client';
+import * as kinds from 'capstan/kinds';
 import * as z from 'zod';
 
 const spec = z.object({
@@ -90,18 +91,6 @@ export interface ServiceObject {
   };
 }
 
-export const Deployment = defineResource<DeploymentObject>()({
-  group: 'apps',
-  version: 'v1',
-  kind: 'Deployment',
-  plural: 'deployments',
-  namespaced: true,
-});
+export const Deployment = defineResource<DeploymentObject>()(kinds.Deployment);
 
-export const Service = defineResource<ServiceObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'Service',
-  plural: 'services',
-  namespaced: true,
-});
+export const Service = defineResource<ServiceObject>()(kinds.Service);
