@@ -3,20 +3,33 @@
  * never swallowed and never stop anything. client-go:
  * k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
-import type { Clock } from './clock.ts';
+import { type Clock, systemWallNow } from './clock.ts';
+import { consoleLine, errorLine, FirstTimes, stackBelow } from './console-line.ts';
 import { requireFunction } from './errors.ts';
 import { explained } from './shared-object.ts';
 
 /** `what` names the part that met the error, such as `"informer handler"`. */
 export type ErrorHandler = (error: unknown, what: string) => void;
 
-const toConsole: ErrorHandler = (error, what) => console.error(`capstan: ${what}:`, error);
+let reported: FirstTimes | undefined;
+
+/**
+ * Writes one line, and the stack when this part fails for the first time.
+ *
+ * @param more follows `what` in the line
+ */
+function toConsole(error: unknown, what: string, more = ''): void {
+  reported ??= new FirstTimes();
+  const line = consoleLine(systemWallNow(), 'error', `capstan: ${what}${more}`);
+  const stack = reported.isFirst(what) ? stackBelow(error) : '';
+  console.error(`${line}: ${errorLine(error)}${stack}`);
+}
 
 let current: ErrorHandler = toConsole;
 
 /**
- * Replaces the hook (default `console.error`) and returns the previous one. `undefined` restores
- * the default.
+ * Replaces the hook and returns the previous one. `undefined` restores the default, which writes
+ * one line to `console.error`, and the stack when `what` fails for the first time.
  *
  * @example
  * setErrorHandler((error, what) => logger.error({ err: error }, what));
@@ -49,15 +62,19 @@ export function tell(call: () => unknown, what: string, untold?: () => unknown):
 /**
  * Reports an error through the hook. Never throws: if the hook throws or rejects, both errors go to
  * the console.
+ *
+ * @param more what only the default hook writes, after `what`, such as the attempt
  */
-export function handleError(thrown: unknown, what: string): void {
+export function handleError(thrown: unknown, what: string, more?: string): void {
   const error = explained(thrown);
   const failed = (second: unknown): void => {
     toConsole(error, what);
     toConsole(second, 'error handler');
   };
   try {
-    whenRejected(current(error, what), failed);
+    const answer: unknown =
+      current === toConsole ? toConsole(error, what, more) : current(error, what);
+    whenRejected(answer, failed);
   } catch (second) {
     failed(second);
   }

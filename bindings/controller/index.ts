@@ -3,6 +3,7 @@
  * workers reconcile them.
  */
 
+export { type ConsoleLoggerOptions, consoleLogger, type LogLevel } from '../base/console-logger.ts';
 export {
   type LogFields,
   type Logger,

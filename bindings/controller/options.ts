@@ -6,6 +6,7 @@
  */
 
 import { type Clock, requireClock, systemClock, wallNowOf } from '../base/clock.ts';
+import { inPlaceOfConsole } from '../base/console-logger.ts';
 import {
   invalid,
   requireBoolean,
@@ -342,7 +343,7 @@ function logsOf(
       try {
         const made = logConstructor(request);
         if (typeof made?.info !== 'function') throw invalid('logConstructor()', 'a logger', made);
-        return guardedLogger(made);
+        return guardedLogger(inPlaceOfConsole(made));
       } catch (error) {
         handleError(error, `controller "${controller}": logConstructor`);
         return { ...silentLogger, error: (message, fields) => handleError(fields?.error, message) };
@@ -351,7 +352,7 @@ function logsOf(
   }
   const base = logger ?? manager?.logger;
   if (base === undefined || base === silentLogger) return undefined;
-  const own = withFields(guardedLogger(base), {
+  const own = withFields(guardedLogger(inPlaceOfConsole(base)), {
     controller,
     ...(resource === undefined
       ? {}

@@ -31,6 +31,8 @@ export interface RequestQueue {
   done(request: Request): void;
   forget(request: Request): void;
   numRequeues(request: Request): number;
+  /** Milliseconds until the delay of a request ends, for logs. `undefined`: none, or not known. */
+  waitOf(request: Request): number | undefined;
   snapshot(options: SnapshotOptions): Snapshot<Request>;
   /** `ready`: ready or waiting for `done`. `waiting`: delayed. */
   counts(): { ready: number; waiting: number };
@@ -156,6 +158,14 @@ abstract class QueueAdapter<Q extends RateLimitingQueue<Request>> {
 
   snapshot(options: SnapshotOptions): Snapshot<Request> {
     return this.queue.snapshot(options);
+  }
+
+  waitOf(request: Request): number | undefined {
+    try {
+      return this.queue.waitOf(request);
+    } catch {
+      return undefined; // the user's clock has thrown, or the next call throws this too
+    }
   }
 
   counts(): { ready: number; waiting: number } {

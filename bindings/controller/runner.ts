@@ -290,8 +290,11 @@ export class ReconcileRunner<T extends object> {
         return;
       case 'error':
         figures.errors++;
-        this.#report(run, outcome.error);
-        this.#addAgain({ rateLimited: true, priority }, run);
+        try {
+          this.#addAgain({ rateLimited: true, priority }, run);
+        } finally {
+          this.#report(run, outcome.error);
+        }
         return;
       case 'terminal':
         figures.errors++;
@@ -333,11 +336,17 @@ export class ReconcileRunner<T extends object> {
    * here are guarded.
    */
   #report(run: Run, error: unknown): void {
+    const { request, id: reconcileId, attempt } = run;
     const log = this.#log(run);
+    const retryAfter = this.#queue.waitOf(request);
     if (log === undefined) {
-      const { name } = this.#settings;
-      handleError(error, `controller "${name}": reconcile of ${requestKey(run.request)}`);
-    } else log.error('Reconciler error', { reconcileId: run.id, error });
+      const what = `controller "${this.#settings.name}": reconcile of ${requestKey(request)}`;
+      const again = retryAfter === undefined ? '' : `, again in ${Math.round(retryAfter)} ms`;
+      handleError(error, what, `, attempt ${attempt}${again}`);
+    } else {
+      const retry = retryAfter === undefined ? { attempt } : { attempt, retryAfter };
+      log.error('Reconciler error', { reconcileId, error, ...retry });
+    }
   }
 
   /** `undefined` if there is no logger. */

@@ -7,6 +7,7 @@
  */
 
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
+import { inPlaceOfConsole } from '../base/console-logger.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../base/errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -146,8 +147,9 @@ export interface ManagerOptions {
   /**
    * The logger of the manager, its controllers and sources, its client (warnings of the API
    * server), its event recorders (lost events) and its informers (failed lists and watches, unless
-   * `cache.watchErrorHandler` is set). `console` is a logger; for pino see `pinoLogger` of
-   * `capstan/controller`.
+   * `cache.watchErrorHandler` is set). `console` stands for `consoleLogger()` of
+   * `capstan/controller`;
+   * for pino see `pinoLogger` there.
    *
    * Default: nothing is logged, and all errors go to the function set with `setErrorHandler` of
    * `capstan/workqueue`. Errors of functions without a logger, such as an informer's handler,
@@ -273,7 +275,7 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   ] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
-  settings.logger = guardedLogger(settings.logger);
+  settings.logger = guardedLogger(inPlaceOfConsole(settings.logger));
   requireClock('options.clock', settings.clock);
   if (options.wallNow !== undefined) requireFunction('options.wallNow', options.wallNow);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);

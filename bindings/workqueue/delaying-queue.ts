@@ -2,7 +2,7 @@
 import { invalid } from '../base/errors.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { WAIT_MODES } from '../wasm/core.ts';
+import { STATE_WAITING, WAIT_MODES } from '../wasm/core.ts';
 import { type DelayCalls, type DelayMode, Delays } from './delays.ts';
 import { innerDelays } from './inner-queue.ts';
 import type { QueueOptions } from './options.ts';
@@ -66,6 +66,14 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** How many items wait for a delay, those included that are ready or processed meanwhile. */
   waiting(): number {
     return this.#calls.waiting();
+  }
+
+  /** @internal Milliseconds until the item's delay ends; undefined if it does not wait. */
+  waitOf(item: T): number | undefined {
+    const { handle, core } = this;
+    const slot = this.slotOf(item);
+    if (slot < 0 || (core.exports.queueState(handle, slot) & STATE_WAITING) === 0) return undefined;
+    return Math.max(core.exports.delayUntil(handle, slot) - this.clock.now(), 0);
   }
 
   /** @internal addAfter() with what the core calls the mode, or WAIT_IS_BACKOFF. */

@@ -346,7 +346,12 @@ export const CONTROLLERS: readonly CallbackRow[] = [
     tests: ['controller/start.test.ts', 'controller/request-queue.test.ts'],
   },
   {
-    functions: ['Logger.*', 'PinoLike.*', 'ControllerBuilder.withLogger(logger)'],
+    functions: [
+      'Logger.*',
+      'PinoLike.*',
+      'ControllerBuilder.withLogger(logger)',
+      'ConsoleLoggerOptions.write',
+    ],
     what: 'a logger',
     throws: 'reported, together with the error that it was to log',
     rubbish: 'ignored; a rejection is reported',

@@ -593,7 +593,7 @@ describe('the outcome', () => {
       rateLimiter: { when: broken, forget: broken, numRequeues: () => 0 },
     });
     expect(at).toEqual([0, 1000]);
-    expect(messages()).toEqual(['not yet', 'limiter broken', 'limiter broken']);
+    expect(messages()).toEqual(['limiter broken', 'not yet', 'limiter broken']);
   });
 });
 

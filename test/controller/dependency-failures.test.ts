@@ -106,9 +106,9 @@ test('rejected promises of an error handler and of a logger are reported', async
   setErrorHandler(rejects);
   handleError(new Error('first'), 'a part');
   await clock.settle();
-  expect(toConsole.mock.calls.map(([text, error]) => [text, (error as Error).message])).toEqual([
-    ['capstan: a part:', 'first'],
-    ['capstan: error handler:', 'broken'],
+  expect(toConsole.mock.calls).toEqual([
+    [expect.stringContaining('capstan: a part: Error: first')],
+    [expect.stringContaining('capstan: error handler: Error: broken')],
   ]);
   await new Promise((resolve) => setImmediate(resolve));
   expect(unhandled).toEqual([]);

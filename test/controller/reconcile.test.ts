@@ -297,7 +297,14 @@ describe('the logger', () => {
     ]);
     expect(logger.lines[2]).toMatchObject({
       level: 'error',
-      fields: { controller: 'test', namespace: 'default', name: 'a', error: expect.any(Error) },
+      fields: {
+        controller: 'test',
+        namespace: 'default',
+        name: 'a',
+        error: expect.any(Error),
+        attempt: 1,
+        retryAfter: 5,
+      },
     });
   });
 

@@ -6,9 +6,11 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base';
+import { CapstanError } from 'capstan';
+import { StatusError } from 'capstan/cache';
 import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/controller';
 import { newManager, type Tracer } from 'capstan/manager';
-import { pino } from 'pino';
+import { pino, stdSerializers } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { managerOf, noServer, startManager } from './recording-runnables.ts';
 
@@ -47,6 +49,33 @@ describe('the logger of a manager', () => {
     );
     withFields(logger, { controller: 'web', name: 'all' }).warn('slow', { name: 'one' });
     expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
+  });
+
+  // The type of the adapter takes pino itself and its children: neither needs a cast.
+  test('may be a child of pino, which writes codes and causes of errors', () => {
+    const lines: string[] = [];
+    const serializers = { err: stdSerializers.errWithCause };
+    const parent = pino({ serializers }, { write: (line) => void lines.push(line) });
+    const logger: Logger = pinoLogger(parent.child({ part: 'operator' }));
+    const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+    const body = { reason: 'Conflict', message: 'it has changed' };
+    logger.error('failed', { error: new StatusError(409, body, 'PUT /a', '') , attempt: 2 });
+    logger.error('failed', { error: new CapstanError('TIMEOUT', 'too slow', { cause }) });
+    const [first, second] = lines.map((line) => JSON.parse(line) as object);
+    expect(first).toMatchObject({
+      part: 'operator',
+      msg: 'failed',
+      attempt: 2,
+      err: { type: 'StatusError', code: 'STATUS', status: 409, reason: 'Conflict', body },
+    });
+    expect(second).toMatchObject({
+      err: {
+        type: 'CapstanError',
+        code: 'TIMEOUT',
+        message: 'too slow',
+        cause: { type: 'Error', code: 'ECONNREFUSED', message: 'refused' },
+      },
+    });
   });
 
   // It was accepted, and all fields were dropped: pino takes them before the message, and a message
