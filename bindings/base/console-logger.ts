@@ -62,8 +62,8 @@ export function consoleLogger(options: ConsoleLoggerOptions = {}): Logger {
   const failures = new FirstTimes();
   const isDebug = least === 'debug';
 
-  const say = (level: LogLevel, message: string, fields: LogFields = {}): void => {
-    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return;
+  const say = (level: LogLevel, message: string, fields: LogFields = {}): unknown => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return undefined;
     const { error } = fields;
     const what = error === undefined ? message : `${message}: ${errorLine(error)}`;
     const line = consoleLine(wallNow(), level, what) + fieldsText(fields, isDebug);
@@ -72,6 +72,7 @@ export function consoleLogger(options: ConsoleLoggerOptions = {}): Logger {
     const coloured = colors
       ? line.replace(/ (\w+)/, (_, word: string) => ` \u001b[${COLORS[level]}m${word}\u001b[39m`)
       : line;
+    // a promise is returned, so that its rejection is reported
     return write(hasStack ? coloured + stackBelow(error) : coloured, level);
   };
   return {

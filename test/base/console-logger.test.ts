@@ -1,5 +1,5 @@
 /** The console logger: lines for a person, for any fields, with bounded memory. */
-import { FakeClock } from 'capstan/workqueue';
+import { FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { expect, test, vi } from 'vitest';
 import {
   type ConsoleLoggerOptions,
@@ -12,6 +12,7 @@ import { guardedLogger, type LogFields, withFields } from '../../bindings/base/l
 import { expectError } from '../helpers/expect-error.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
 
+const reported = collectErrors();
 const START = Date.parse('2026-01-05T08:00:00Z');
 const TIME = '2026-01-05T08:00:00.000Z';
 
@@ -159,7 +160,6 @@ test('it never throws, whatever the fields are', () => {
 });
 
 test('what a write function throws or rejects with is reported', async () => {
-  const reported = collectErrors();
   const throws = () => {
     throw new Error('closed');
   };
@@ -195,6 +195,7 @@ test('in place of console: the same lines, by its own methods', () => {
 
 // Without a logger each try printed the error with all of its members: about 30 lines.
 test('the default hook of errors writes a line, with the stack the first time', () => {
+  setErrorHandler(undefined);
   const written = vi.spyOn(console, 'error').mockImplementation(() => undefined);
   for (let i = 0; i < 2; i++) handleError(new Error('no'), 'the part of this test');
   const [[first], [second]] = written.mock.calls as [[string], [string]];

@@ -59,7 +59,7 @@ describe('the logger of a manager', () => {
     const logger: Logger = pinoLogger(parent.child({ part: 'operator' }));
     const cause = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     const body = { reason: 'Conflict', message: 'it has changed' };
-    logger.error('failed', { error: new StatusError(409, body, 'PUT /a', '') , attempt: 2 });
+    logger.error('failed', { error: new StatusError(409, body, 'PUT /a', ''), attempt: 2 });
     logger.error('failed', { error: new CapstanError('TIMEOUT', 'too slow', { cause }) });
     const [first, second] = lines.map((line) => JSON.parse(line) as object);
     expect(first).toMatchObject({
