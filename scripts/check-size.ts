@@ -58,7 +58,7 @@ const measured: Row[] = [
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 34 * KIB },
   { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 75 * KIB },
-  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 50 * KIB },
+  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 51 * KIB },
   {
     what: 'capstan/leaderelection, minified',
     bytes: await bundle('leaderelection'),

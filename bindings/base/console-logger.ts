@@ -2,7 +2,7 @@
  * A logger for people at a console, for development: one line a message, with time and level. For
  * programs that read logs use pino (`pinoLogger`).
  */
-import { type Clock, requireClock, systemWallNow, wallNowOf } from './clock.ts';
+import { type Clock, requireClock, wallNowOf } from './clock.ts';
 import { consoleLine, errorLine, FirstTimes, oneLine, orElse, stackBelow } from './console-line.ts';
 import { environmentVariable } from './environment.ts';
 import { textOfError } from './error-text.ts';
@@ -39,7 +39,7 @@ const COLORS: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 
  * Makes a logger for a console, for development. The parts of the package use it, with the
  * defaults, in place of `console`.
  *
- * A message is one line: time, level, message, fields. The fields `namespace` and `name` become
+ * A message is one line: time, level, message, fields, and the error if there is one. The fields `namespace` and `name` become
  * `object`, `retryAfter` (milliseconds) becomes `again`. An error is shown by its class, code and
  * message, and those of its causes. Its stack follows at the first failure of an object (the same
  * controller, namespace and name), of the last 1024 that failed, and at each failure with the level
@@ -48,8 +48,8 @@ const COLORS: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const manager = newManager({ transport, logger: consoleLogger({ level: 'debug' }) });
- * // 2026-01-05T08:00:00.000Z ERROR Reconciler error: StatusError STATUS: PATCH …: 500 …
- * //   controller=website object=default/web attempt=1 again=5ms (in one line)
+ * // 2026-01-05T08:00:00.000Z ERROR Reconciler error object=default/web controller=website
+ * //   attempt=1 again=5ms: StatusError STATUS: PATCH …: 500 … (in one line)
  */
 export function consoleLogger(options: ConsoleLoggerOptions = {}): Logger {
   requireNames('options', options, 'option of consoleLogger()', NAMES);
@@ -58,15 +58,15 @@ export function consoleLogger(options: ConsoleLoggerOptions = {}): Logger {
   requireBoolean('colors', colors);
   requireFunction('write', write);
   requireClock('clock', clock);
-  const wallNow = clock === undefined ? systemWallNow : wallNowOf(clock);
+  const wallNow = wallNowOf(clock);
   const failures = new FirstTimes();
   const isDebug = least === 'debug';
 
   const say = (level: LogLevel, message: string, fields: LogFields = {}): unknown => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return undefined;
     const { error } = fields;
-    const what = error === undefined ? message : `${message}: ${errorLine(error)}`;
-    const line = consoleLine(wallNow(), level, what) + fieldsText(fields, isDebug);
+    const what = error === undefined ? '' : `: ${errorLine(error)}`;
+    const line = consoleLine(wallNow(), level, message) + fieldsText(fields, isDebug) + what;
     const hasStack =
       error !== undefined && (failures.isFirst(subjectOf(message, fields)) || isDebug);
     const coloured = colors

@@ -57,15 +57,15 @@ test('a failure is one line, with the stack the first time that the object fails
   logger.error('Reconciler error', failing(error, { ...details, attempt: 1, retryAfter: 5 }));
   logger.error('Reconciler error', failing(error, { ...details, attempt: 2, retryAfter: 1300 }));
   logger.error('Reconciler error', failing(error, { attempt: 19, retryAfter: 1_000_000 }));
-  const what =
-    `${TIME} ERROR Reconciler error: CapstanError TIMEOUT: no answer in time; ` +
-    'cause: Error ECONNREFUSED: connect refused object=default/web controller=website';
+  const what = (rest: string): string =>
+    `${TIME} ERROR Reconciler error object=default/web controller=website ${rest}: ` +
+    'CapstanError TIMEOUT: no answer in time; cause: Error ECONNREFUSED: connect refused';
   const [first = '', ...others] = written;
   const [line, ...stack] = first.split('\n');
-  expect(line).toBe(`${what} attempt=1 again=5ms`);
+  expect(line).toBe(what('attempt=1 again=5ms'));
   expect(stack[0]).toMatch(/^ {4}at .*console-logger\.test\.ts/);
   expect(stack.filter((text) => text === '  cause:')).toHaveLength(1);
-  expect(others).toEqual([`${what} attempt=2 again=1.3s`, `${what} attempt=19 again=16m40s`]);
+  expect(others).toEqual([what('attempt=2 again=1.3s'), what('attempt=19 again=16m40s')]);
 });
 
 test('each object of each controller has its stack once, in any order', () => {
@@ -86,8 +86,8 @@ test('the level debug shows everything, and each stack', () => {
   for (const reconcileId of ['1', '2'])
     logger.error('Reconciler error', failing(new Error('no'), { reconcileId }));
   logger.debug('starting', { group: 'caches' });
-  expect(written[0]).toContain('reconcileId=1\n');
-  expect(written[1]).toContain('reconcileId=2\n    at ');
+  expect(written[0]).toContain('reconcileId=1: Error: no\n    at ');
+  expect(written[1]).toContain('reconcileId=2: Error: no\n    at ');
   expect(written[2]).toBe(`${TIME} DEBUG starting group=caches`);
 });
 
@@ -190,7 +190,7 @@ test('in place of console: the same lines, by its own methods', () => {
   expect(calls.map(([level]) => level)).toEqual(['info', 'error', 'error']);
   const texts = calls.map(([, args]) => String(args));
   expect(texts[0]).toMatch(/^20\d\d-\S+Z \S*INFO\S* {2}hello controller=in-place$/);
-  expect(texts[1]).toMatch(/Reconciler error: Error: no object=all controller=in-place\n {4}at /);
+  expect(texts[1]).toMatch(/Reconciler error object=all controller=in-place: Error: no\n {4}at /);
 });
 
 // Without a logger each try printed the error with all of its members: about 30 lines.

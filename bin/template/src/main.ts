@@ -23,26 +23,24 @@ const log = pino({
   serializers: { err: stdSerializers.errWithCause }, // with its code and its causes
 });
 
-const config = new KubeConfig();
-config.loadFromDefault();
-
-const manager = newManager({
-  transport: kubeConfigTransport(config),
-  client: { fieldOwner: 'greeting-controller' },
-  logger: pinoLogger(log),
-  leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
-  healthProbe: { bindAddress: HEALTH_ADDRESS },
-  metrics: { bindAddress: METRICS_ADDRESS },
-  // To see why an object is not reconciled: kubectl port-forward, then open
-  // http://localhost:8082/debug/capstan.
-  debugPage: { bindAddress: DEBUG_ADDRESS },
-});
-for (const { setupWithManager } of Object.values(controllers)) setupWithManager(manager);
-
 try {
+  const config = new KubeConfig();
+  config.loadFromDefault();
+  const manager = newManager({
+    transport: kubeConfigTransport(config),
+    client: { fieldOwner: 'greeting-controller' },
+    logger: pinoLogger(log),
+    leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
+    healthProbe: { bindAddress: HEALTH_ADDRESS },
+    metrics: { bindAddress: METRICS_ADDRESS },
+    // To see why an object is not reconciled: kubectl port-forward, then open
+    // http://localhost:8082/debug/capstan.
+    debugPage: { bindAddress: DEBUG_ADDRESS },
+  });
+  for (const { setupWithManager } of Object.values(controllers)) setupWithManager(manager);
   await manager.start({ signal: setupSignalHandler() });
   process.exit(0);
 } catch (err) {
-  log.fatal({ err }, 'the manager has failed');
+  log.fatal({ err }, 'the program has failed');
   process.exit(1); // stop all work: another process may lead now
 }
