@@ -21,7 +21,7 @@ export function consoleLine(wallMs: number, level: string, message: string): str
 }
 
 /** An error as one line: class, code and message, then those of its causes. */
-export function errorLine(error: unknown): string {
+export function errorAsLine(error: unknown): string {
   return chain(error).map(named).join('; cause: ');
 }
 

@@ -3,7 +3,7 @@
  * programs that read logs use pino (`pinoLogger`).
  */
 import { type Clock, requireClock, wallNowOf } from './clock.ts';
-import { consoleLine, errorLine, FirstTimes, oneLine, orElse, stackBelow } from './console-line.ts';
+import { consoleLine, errorAsLine, FirstTimes, oneLine, orElse, stackBelow } from './console-line.ts';
 import { environmentVariable } from './environment.ts';
 import { textOfError } from './error-text.ts';
 import { invalid, isError, requireBoolean, requireFunction } from './errors.ts';
@@ -65,7 +65,7 @@ export function consoleLogger(options: ConsoleLoggerOptions = {}): Logger {
   const say = (level: LogLevel, message: string, fields: LogFields = {}): unknown => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(least)) return undefined;
     const { error } = fields;
-    const what = error === undefined ? '' : `: ${errorLine(error)}`;
+    const what = error === undefined ? '' : `: ${errorAsLine(error)}`;
     const line = consoleLine(wallNow(), level, message) + fieldsText(fields, isDebug) + what;
     const hasStack =
       error !== undefined && (failures.isFirst(subjectOf(message, fields)) || isDebug);
@@ -116,7 +116,7 @@ function fieldsText(fields: LogFields, isDebug: boolean): string {
 /** A plain word as it is, an error as its line, and any other value as JSON. */
 function fieldText(value: unknown): string {
   if (typeof value === 'string' && /^[\w./:@+-]+$/.test(value)) return oneLine(value);
-  const json = () => JSON.stringify(isError(value) ? errorLine(value) : value);
+  const json = () => JSON.stringify(isError(value) ? errorAsLine(value) : value);
   return oneLine(orElse(json, undefined) ?? textOfError(value)); // circular, a BigInt, a function
 }
 

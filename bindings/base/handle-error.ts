@@ -4,7 +4,7 @@
  * k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
 import { type Clock, systemWallNow } from './clock.ts';
-import { consoleLine, errorLine, FirstTimes, stackBelow } from './console-line.ts';
+import { consoleLine, errorAsLine, FirstTimes, stackBelow } from './console-line.ts';
 import { requireFunction } from './errors.ts';
 import { explained } from './shared-object.ts';
 
@@ -22,7 +22,7 @@ function toConsole(error: unknown, what: string, more = ''): void {
   reported ??= new FirstTimes();
   const line = consoleLine(systemWallNow(), 'error', `capstan: ${what}${more}`);
   const stack = reported.isFirst(what) ? stackBelow(error) : '';
-  console.error(`${line}: ${errorLine(error)}${stack}`);
+  console.error(`${line}: ${errorAsLine(error)}${stack}`);
 }
 
 let current: ErrorHandler = toConsole;
