@@ -3,7 +3,14 @@
  * programs that read logs use pino (`pinoLogger`).
  */
 import { type Clock, requireClock, wallNowOf } from './clock.ts';
-import { consoleLine, errorAsLine, FirstTimes, oneLine, orElse, stackBelow } from './console-line.ts';
+import {
+  consoleLine,
+  errorAsLine,
+  FirstTimes,
+  oneLine,
+  orElse,
+  stackBelow,
+} from './console-line.ts';
 import { environmentVariable } from './environment.ts';
 import { textOfError } from './error-text.ts';
 import { invalid, isError, requireBoolean, requireFunction } from './errors.ts';
@@ -39,11 +46,12 @@ const COLORS: Readonly<Record<LogLevel, number>> = { debug: 90, info: 36, warn: 
  * Makes a logger for a console, for development. The parts of the package use it, with the
  * defaults, in place of `console`.
  *
- * A message is one line: time, level, message, fields, and the error if there is one. The fields `namespace` and `name` become
- * `object`, `retryAfter` (milliseconds) becomes `again`. An error is shown by its class, code and
- * message, and those of its causes. Its stack follows at the first failure of an object (the same
- * controller, namespace and name), of the last 1024 that failed, and at each failure with the level
- * `debug`. The kind and the id of a reconcile are shown with the level `debug` only.
+ * A message is one line: time, level, message, fields, and the error if there is one. The fields
+ * `namespace` and `name` become `object`, `retryAfter` (milliseconds) becomes `again`. An error is
+ * shown by its class, code and message, and those of its causes. Its stack follows at the first
+ * failure of an object (the same controller, namespace and name), of the last 1024 that failed, and
+ * at each failure with the level `debug`. The kind and the id of a reconcile are shown with the
+ * level `debug` only.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -8,6 +8,7 @@ import {
   type Client,
   type EventSink,
   ignoreNotFound,
+  objectKey,
   setControllerReference,
   setStatusCondition,
 } from 'capstan/client';
@@ -48,7 +49,7 @@ export const GreetingController = {
   async reconcile(object: Greeting, tools: Tools): Promise<Result | undefined> {
     const { client, events, now, signal } = tools;
     const { metadata, spec } = object;
-    const key = keyOf(object);
+    const key = objectKey(object);
     // the garbage collector deletes the ConfigMap by its owner reference
     if (metadata.deletionTimestamp !== undefined) return undefined;
 
@@ -67,11 +68,6 @@ export const GreetingController = {
   },
 };
 
-/** Name and namespace, which an object of the API server has. */
-function keyOf({ metadata: { name = '', namespace = '' } }: Greeting) {
-  return { name, namespace };
-}
-
 /** Milliseconds until the end of the object's time. */
 function leftMs({ metadata, spec }: Greeting, now: number): number {
   if (spec.ttlSeconds === undefined) return Number.POSITIVE_INFINITY;
@@ -80,7 +76,7 @@ function leftMs({ metadata, spec }: Greeting, now: number): number {
 
 /** The desired ConfigMap: only the fields that this controller owns. */
 function configMapOf(object: Greeting): V1ConfigMap {
-  const configMap = { metadata: keyOf(object), data: { message: object.spec.message } };
+  const configMap = { metadata: objectKey(object), data: { message: object.spec.message } };
   return setControllerReference(object, configMap, Greeting.resource);
 }
 
@@ -99,7 +95,7 @@ async function report(
   );
   if (conditions === status?.conditions && status.observedGeneration === observedGeneration)
     return false;
-  const reported = { metadata: keyOf(object), status: { observedGeneration, conditions } };
+  const reported = { metadata: objectKey(object), status: { observedGeneration, conditions } };
   await client.status().apply(Greeting.resource, reported, { force: true, signal });
   return true;
 }
