@@ -33,8 +33,10 @@ try {
     height: 900,
     dark: theme === 'dark',
   });
-  const verdict = `document.querySelector('.verdict')?.textContent`;
-  await page.until(`${verdict}?.includes('in ')`);
+  const text = 'document.body.textContent';
+  await page.until(
+    `/Recent runs\\s*([5-9]|\\d\\d)/.test(${text}) && ${text}.includes('s more, as its last run')`,
+  );
   await page.send('Emulation.setScrollbarsHidden', { hidden: true });
   await page.resize(Number(width), 960);
   writeFileSync(file, await page.screenshot());
