@@ -24,6 +24,7 @@ test.each([
   ['another group', define('batch', 'v1', 'Deployment', 'deployments'), /could not find/],
   ['a version that is gone', define('batch', 'v1beta1', 'CronJob', 'cronjobs'), /page not found/],
   ['a group of its own', define('networking.k8s.io', 'v1', 'Route', 'routes'), /could not find/],
+  ['a group that is gone', define('extensions', 'v1', 'Ingress', 'ingresses'), /page not found/],
   ['a namespace', define('', 'v1', 'Node', 'nodes'), /could not find/],
 ])('%s is 404 for every verb', async (_, resource, said) => {
   const client = newClient({ transport: fakeTransport() });

@@ -3,6 +3,7 @@
  * part of serving.ts, which calls this; what is stored is the part of registry/.
  */
 import type { Clock } from '../../base/clock.ts';
+import { isBuiltInGroup } from '../../cache/rest/resource.ts';
 import {
   type Answer,
   answer,
@@ -186,7 +187,7 @@ export class Api {
       const versions = this.registry.kinds.builtInVersions(kind.group);
       if (versions.includes(kind.version)) throw noSuchPath();
       const teaches = this.registry.learns && (method === 'POST' || method === 'PATCH');
-      if (versions.length > 0 || (this.registry.strict && !teaches))
+      if (isBuiltInGroup(kind.group) || (this.registry.strict && !teaches))
         return textAnswer(404, NO_PAGE);
     }
     checkScope(kind, route);
