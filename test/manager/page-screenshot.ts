@@ -18,6 +18,8 @@ const [
   theme,
   width = '1080',
 ] = process.argv.slice(2);
+/** The height of the part of the page that the README shows. */
+const TOP = 670;
 const program = findChromium();
 if (program === undefined)
   throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
@@ -71,6 +73,8 @@ try {
   );
   await page.resize(Number(width), Math.ceil(height) + 16);
   writeFileSync(file, await page.screenshot());
+  await page.resize(Number(width), TOP);
+  writeFileSync(file.replace(/\.png$/, '-top.png'), await page.screenshot());
 } finally {
   await browser.stop();
   stop.abort();
