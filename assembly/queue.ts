@@ -89,8 +89,8 @@ function pushReady(queue: Table, slot: u32): void {
 }
 
 /**
- * Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with
- * SLOT_FLAG when done() will queue it.
+ * Makes a slot's key dirty. NOTHING: it was dirty already, or its back-off goes on; else the slot,
+ * with SLOT_FLAG when done() will queue it.
  */
 @inline
 export function markDirty(queue: Table, slot: u32, now: f64): i32 {
@@ -99,7 +99,7 @@ export function markDirty(queue: Table, slot: u32, now: f64): i32 {
     : markRecord(queue, slot, recordOf(queue, slot), now);
 }
 
-/** Of a queue without levels. */
+/** As above, for a queue without levels. */
 @inline
 export function markRecord(queue: Table, slot: u32, record: KeyState, now: f64): i32 {
   let meta = record.meta;

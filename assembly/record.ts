@@ -42,7 +42,7 @@ export class Table {
   ring: usize; // of u32[ringMask + 1], slots; 0: the table has no ring
   processing: u32; // keys handed out and not done
   dirty: u32; // keys to be handed out: ready, or added while being processed
-  longest: u32; // slot + 1 that has been processed longest (timed queues)
+  longest: u32; // slot + 1 of the key in processing the longest (timed queues)
   heap: usize; // block of the delay heap
   heapCapacity: u32; // entries
   heapSize: u32; // entries, stale ones included
@@ -50,7 +50,7 @@ export class Table {
   waiting: u32; // keys with waiting
   times: usize; // directory of time chunks; 0: the queue is not timed
   stats: usize; // block of f64 counters; 0: the queue is not timed
-  newest: u32; // slot + 1 that was handed out last (timed queues)
+  newest: u32; // slot + 1 of the key handed out last (timed queues)
   order: u32; // of the ready keys: ORDER_LISTED, ORDER_BY_HOST, ORDER_BY_LEVEL
   rules: u32; // what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF
   touched: u64; // nothing reads it, see touchAhead in queue.ts

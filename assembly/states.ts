@@ -25,7 +25,7 @@ export class QueueStats {
 if (offsetof<QueueStats>("adds") != STATS_ADDS << 3) ERROR("the words of QueueStats are others");
 
 /**
- * What calls find beside what they answer. The host reads it, by an export for each field, before
+ * Secondary results of the last call. The host reads it, by an export for each field, before
  * its next call.
  *
  *   0         8         16            20             24

@@ -40,7 +40,7 @@ export class Bound {
   requireRoom<T>(queue: Bounded<T>, item: T): void {
     const depth = queue.depth();
     if (this.#isFull(depth, queue, item))
-      throw this.#error(depth, 'it was due, and waits for room');
+      throw this.#error(depth, 'its delay has ended; it is added when the queue has room');
   }
 
   #isFull<T>(depth: number, queue: Bounded<T>, item: T): boolean {

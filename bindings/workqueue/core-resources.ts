@@ -1,8 +1,8 @@
 /**
- * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics,
- * and an entry among the residents of the instance, which are called when it is poisoned. All of it
- * is freed by dispose(), or when the owner is garbage collected. Garbage collection alone is not
- * enough: it needs a turn of the event loop, and memory may grow faster than that.
+ * The resources that a queue or a limiter must release: a table in the core, a place in the
+ * metrics, and an entry among the residents of the instance, which are called when it is poisoned.
+ * All of it is freed by dispose(), or when the owner is garbage collected. Garbage collection alone
+ * is not enough: it needs a turn of the event loop, and memory may grow faster than that.
  */
 
 import { CapstanError } from '../base/errors.ts';

@@ -15,13 +15,15 @@ const WHAT = 'queue order';
 /**
  * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most
  * once. `touch` is called for a key that is in it and is added again, with the item that was added;
- * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
- * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
+ * `pop` only when `len()` is above 0, and the item that it returns is handed out. Where `pop`
+ * itself ends the get that it is called for (aborts its signal, shuts the queue down), its item is
+ * pushed again.
  *
- * What it throws loses no key. `push` in an add: the add throws it and has no effect; when a key is
- * done or due, the error is reported and the key is handed out before the others. `touch`: the add
- * throws it. `len` and `pop`: the get rejects, also one that waits. Keys that were pushed and that
- * an empty order no longer has are reported and handed out. None of the functions may be async.
+ * If the order throws, no key is lost. `push` in an add: the add throws it and has no effect; when
+ * a key is done or due, the error is reported and the key is handed out before the others. `touch`:
+ * the add throws it. `len` and `pop`: the get rejects, also one that waits. Keys that were pushed
+ * and that an empty order no longer has are reported and handed out. None of the functions may be
+ * async.
  */
 export interface QueueOrder<T> {
   touch(item: T): void;

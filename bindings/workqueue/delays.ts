@@ -40,8 +40,8 @@ export interface DelayCalls<T> {
  */
 const HEARTBEAT_MS = 10_000;
 /**
- * The time of a timer that fires at once, as what it waits for is due: the clock has jumped where
- * the host's timers do not, or the event loop is late.
+ * The time of a timer for keys whose delay is over already: it fires at once. The clock has jumped
+ * where the host's timers do not, or the event loop is late.
  */
 const OVERDUE = Number.NEGATIVE_INFINITY;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -223,7 +223,9 @@ export class Delays<T> implements DelayCalls<T> {
     }
   }
 
-  /** Of a queue with priorities: each key becomes ready with its priority, and metrics are told. */
+  /**
+   * Of a queue with priorities: each key becomes ready with its priority, and the metrics count it.
+   */
   #fireEach(now: number): void {
     const fire = (): number =>
       this.#queue.guarded((exports) => exports.delayFire(this.#queue.handle, now));

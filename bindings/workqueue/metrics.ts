@@ -105,8 +105,8 @@ export interface QueueMetrics {
 type Counter = Pick<Metric, 'inc'>;
 
 /**
- * Makes the call of the metrics for the item taken last: its times are read now, as its receiver
- * may take another item before the metrics are called.
+ * Returns the call that reports the item taken last to the metrics. The times are read now: the
+ * receiver of the item may take another one before that call.
  */
 export function tellsOfTaken(meter: CallingMeter, exports: CoreExports): () => void {
   const wait = exports.queueLastWait();
@@ -278,7 +278,8 @@ export class CallingMeter {
   }
 
   /**
-   * client-go ticks for ever; here only while something is processed, and once more to say 0, so
+   * client-go ticks for ever; here only while something is processed, and once more to set
+   * the gauges to 0, so
    * that no timer outlives the work.
    */
   #tickLater(): void {

@@ -46,14 +46,14 @@ export interface QueueOptions<T> {
   /**
    * The most keys that may be ready, wait for a delay or be due again after done(), together (one
    * that is ready and waits counts twice). Only a key of which the queue knows nothing is refused:
-   * retries of what is being processed and repeated adds never are. Default: no bound, as in
+   * repeated adds and retries of a key in processing are never refused. Default: no bound, as in
    * client-go.
    */
   maxDepth?: number | undefined;
   /**
    * What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the
-   * default), or it is dropped and counted by `droppedAdds()`. What becomes due in a queue around
-   * this one waits for room either way.
+   * default), or it is dropped. `droppedAdds()` counts the refused adds of both kinds. What becomes
+   * due in a queue around this one waits for room either way.
    */
   whenFull?: 'error' | 'drop' | undefined;
   /**

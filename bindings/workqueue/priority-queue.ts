@@ -69,7 +69,8 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  *
  * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is
  * processed. An add() makes a waiting item ready. A delay for a ready item is ignored. After
- * shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
+ * shutDown() a get reports the shutdown at once, and what is queued is dropped. The limiter is not
+ * called after that.
  * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an
  * overall limit. `inner` and `order` are refused. Priorities may be many, such as deadlines: a get
  * costs the logarithm of their number, an add of a new one moves those above it (5 µs for
@@ -186,8 +187,8 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /**
-   * Nothing more can be added. What an error says is no answer: a limiter may be gone while its
-   * queue lives.
+   * Nothing more can be added. The limiter's error cannot tell: a limiter may be disposed of before
+   * its queue is.
    */
   #isGone(): boolean {
     try {

@@ -98,8 +98,8 @@ function addTo(into: Histogram, from: Histogram | undefined): void {
 
 /**
  * Collects the metrics of every named queue that it is given to. Of a queue that is disposed of the
- * gauges go at once. What it has counted stays while its name is in use, and of names that are not,
- * that of the last one: names that come and go are not kept for ever.
+ * gauges go at once. Its counts stay while its name is in use. Of names that no queue has, only
+ * that of the last queue is kept, so that names that come and go do not pile up.
  *
  * @example
  * const metrics = new PrometheusProvider();

@@ -350,7 +350,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     this.finished(slot, outcome);
   }
 
-  /** @internal What follows from a done. */
+  /** @internal After the core's done: frees the slot, or hands the key to a get() that waits. */
   finished(slot: number, outcome: number): void {
     if (outcome === DONE_UNKNOWN) return;
     const worked = this.meter === undefined ? 0 : this.core.exports.queueLastWork();
@@ -555,7 +555,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Whether what is not ready by now never will be. While a queue with priorities drains, a key
+   * Whether no further key can become ready. While a queue with priorities drains, a key
    * that was added while it was processed becomes ready again.
    */
   #over(): boolean {

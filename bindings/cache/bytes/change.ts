@@ -111,7 +111,7 @@ export class LazyChange implements Change {
     });
   }
 
-  /** Whether both have the same resource version: an update that is none. */
+  /** Whether both have the same resource version: an update without a change. */
   get sameResourceVersion(): boolean {
     if ((this.#known & CHANGED_VERSION) !== 0) return (this.#changed & CHANGED_VERSION) === 0;
     return this.#old === this.#now || versionOf(this.#old) === versionOf(this.#now);
