@@ -1,4 +1,4 @@
-/** How answers come: encrypted, compressed, late, or not at all for who may not ask. */
+/** Responses: over TLS, compressed, delayed, and 401 for callers without credentials. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';

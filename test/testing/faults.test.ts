@@ -88,9 +88,9 @@ test('reset ends the connection with a reset, and the request was not carried ou
 });
 
 /**
- * Story: a test's one reset of a GET was never seen. The transport had used the connection before,
- * took the reset for a server that had closed it meanwhile, as Go does, and sent the request once
- * more, past the fault that had been used up.
+ * Story: a test asked for one reset of a GET, and the client reported none. The connection was
+ * reused, so the transport, like Go's, concluded that the server had closed an idle connection, and
+ * sent the request again. The fault was used up by then.
  */
 test.for([
   ['get', `${CONFIG_MAPS}/a`],

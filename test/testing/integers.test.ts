@@ -1,6 +1,6 @@
 /**
- * Integers beyond 2^53 on the embedded server, as bytes. It rounded them as a client did, so that
- * no test on it could see a client change a number that it had not touched.
+ * Integers beyond 2^53 on the embedded server, compared as bytes. The server rounded them as the
+ * client does, so no test could show that a client had changed a number that it did not write.
  */
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';

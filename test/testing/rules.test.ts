@@ -52,7 +52,8 @@ const object = (properties: object, ...rules: object[]) => ({
   [VALIDATIONS]: rules,
 });
 
-// Rules were taken and never asked: a test was green on objects that no cluster accepts.
+// The server stored CEL rules but did not evaluate them:
+// it accepted objects that a cluster rejects.
 describe('a rule in CEL', () => {
   const range = object(
     { min: integer, max: integer, name: { ...string, [VALIDATIONS]: [{ rule: 'self != "no"' }] } },

@@ -1,6 +1,6 @@
 /**
- * What has to be there before it is used. A test in a namespace that nobody had created was green
- * here and met 404 in a cluster.
+ * Objects that must exist before they are used. A test in a namespace that did not exist passed
+ * here and got 404 in a cluster.
  */
 import { expect, test } from 'vitest';
 import {

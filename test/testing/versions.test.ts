@@ -47,7 +47,7 @@ async function withWebs(): Promise<ApiRequests> {
 /** The whole of it but for its metadata. */
 const shown = (object: object): object => ({ ...object, metadata: undefined });
 
-// What was made as v1 was not found as v2, and a watch of v2 never heard of it.
+// An object created as v1 was not found as v2, and a watch of v2 got no event of it.
 test('an object is served in every version by its schema, to reads and watches', async () => {
   const api = await withWebs();
   const from = await api.version(path('v2'));
@@ -142,8 +142,8 @@ test('removing a version ends its watches, and the next write migrates an object
   ).toBe(200);
 });
 
-// An informer of v1 told each object as deleted when v1 was served no longer, and all of them live
-// on as v2.
+// When v1 was no longer served, an informer of v1 reported each object as deleted, although all of
+// them still existed as v2.
 test('an informer loses a resource with its definition, not with one version', async () => {
   const { server, api } = await startApi();
   await api.make(CRDS, definition(version('v1'), version('v2')));

@@ -50,8 +50,8 @@ test('a watch from no version or from 0 starts with the existing objects', async
   }
 });
 
-// It sent bookmarks of the version that was asked for, each minute: a cache of what was there
-// before a restart took them for signs of life, and kept for ever what is not there any more.
+// The server sent a bookmark with the requested resourceVersion each minute. A cache from before a
+// restart of the server took the watch for healthy, and kept objects that no longer existed.
 test('a watch from a future version sends nothing until the server reaches it', async () => {
   const clock = new FakeClock();
   const { api } = await startApi({ clock });

@@ -1,7 +1,8 @@
 /**
- * Zero values as Go keeps them. A controller that wrote `paused: false` was told here that nothing
- * had changed, and on a cluster wrote for ever: a real server forgets it, as it writes a count of 0
- * into a status that nobody has written. That the two agree is for test/e2e/same-answers.
+ * Zero values, stored as Go stores them. A kube-apiserver drops `paused: false`, and sets a count
+ * of 0 in a status that was never written. This server kept `paused: false`: a controller that
+ * compared it found no difference here, and on a cluster wrote it again at each reconcile.
+ * test/e2e/same-answers compares the two servers.
  */
 import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';

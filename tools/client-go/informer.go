@@ -25,7 +25,7 @@ type runtimeObject = runtime.Object
 
 var dynamicPath = dynamic.LegacyAPIPathResolverFunc
 
-// told notes what a handler is told.
+// told records the notifications of a handler.
 type told struct {
 	sync.Mutex
 	lines []string
@@ -93,7 +93,7 @@ func informerSteps(r *run, ctx context.Context) {
 		metav1.ListOptions{LabelSelector: "app=web"}))
 }
 
-// follow starts the informer and shows what it tells of a life.
+// follow starts the informer and records its notifications step by step.
 func follow(r *run, ctx context.Context, name string, informer cache.SharedIndexInformer) {
 	maps := r.dynamic.Resource(configMaps).Namespace(namespace)
 	seen := &told{}

@@ -109,7 +109,7 @@ func main() {
 			AcceptContentTypes: "application/json"}},
 		ctrl.Options{
 			Metrics: metricsserver.Options{BindAddress: "0"},
-			// The server answers lists and watches of Pods alone, so discovery is told what it would find.
+			// The server serves lists and watches of Pods only, so a static mapper replaces discovery.
 			MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 				version := schema.GroupVersion{Version: "v1"}
 				mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{version})

@@ -1,7 +1,7 @@
 /**
- * On its way into a store of bytes an object is not made yet: something stands for it. Nobody sees
- * that, neither handlers, old states, tombstones and index functions, nor who reads the cache; with
- * handlers or without.
+ * The store creates the object of an event only when it is needed; until then a placeholder stands
+ * for it. Handlers, old states, tombstones, index functions and readers of the cache never get the
+ * placeholder, with or without handlers.
  */
 import {
   DeletedFinalStateUnknown,

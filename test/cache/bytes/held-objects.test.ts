@@ -1,4 +1,4 @@
-/** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
+/** An object that a user holds does not change, even if the store replaces or deletes it. */
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { LazyChange } from '../../../bindings/cache/bytes/change.ts';
@@ -7,9 +7,9 @@ import type { StoredObject } from '../../../bindings/cache/bytes/stored-object.t
 import { DeletedFinalStateUnknown, ExplicitKey } from '../../../bindings/cache/rest/keys.ts';
 import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 
-// Nobody listened while a list brought the same object again: the store took that for proof that
-// nobody had it, and let its bytes go with the next update. A program that had asked for it by its
-// key before got an error of JSON.parse from its members.
+// A list returned a stored object again, and the informer had no handler. The store concluded that
+// no user held the object, and freed its bytes at the next update. A program that had got the
+// object by its key before got an error of JSON.parse from its members.
 test('a requested object stays readable after a relist without handlers', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), false);
@@ -24,8 +24,8 @@ test('a requested object stays readable after a relist without handlers', () => 
   expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// The same the other way round: what came while nobody listened was then listed and told of, and
-// still counted as seen by nobody.
+// An object arrived while the informer had no handler. A later list returned it again, and handlers
+// were notified, but the store still did not count it as handed out.
 test('a notified object of a list stays readable if it came without handlers', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), true);
@@ -40,8 +40,8 @@ test('a notified object of a list stays readable if it came without handlers', (
   expect(JSON.stringify(told)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// The store's version is read from the object that brought it. When a tombstone or a key removed
-// that object, and nobody had seen it, its bytes were gone.
+// The store reads its resourceVersion from the object of the last event. If a tombstone or a key
+// removed that object before it was handed out, its bytes had been freed.
 test.each([
   ['a tombstone', new DeletedFinalStateUnknown<Thing>('n/a', undefined as unknown as Thing)],
   ['a key', new ExplicitKey('n/a') as unknown as Thing],
@@ -54,8 +54,8 @@ test.each([
   expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
 });
 
-// A list found no memory, and what there had been found none either: the store's version was then
-// read from bytes that were gone, and an informer that asks for it before each list could never
+// A list ran out of memory, and so did the attempt to restore the previous content. The store then
+// read its resourceVersion from freed bytes. An informer reads it before each list, and could never
 // list again.
 test('a store keeps its version after a list that failed and could not be undone', () => {
   const world = new ByteStore({}, true);
@@ -74,8 +74,8 @@ test('a store keeps its version after a list that failed and could not be undone
   expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
 });
 
-// A relist that begins while an event waits gives up what was staged for it: the object was then
-// made twice, for the store and for who was told.
+// A relist that begins while an event waits discards the staged object of the event. The object was
+// then created twice, once for the store and once for the handlers.
 test('an object that left the core while it waited is one for who is told and for who asks', () => {
   const world = new ByteStore({}, true);
   const given = world.object(thing('a', 1));
@@ -180,8 +180,8 @@ test('what changed against an object of another cache is found out by comparing'
   expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
 });
 
-// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as
-// an error of JSON.parse after the next update.
+// The informer had no handler, but an index function of the user had kept the object. After the
+// next update its members threw an error of JSON.parse.
 test('an object that an index function has seen stays readable though nobody listens', () => {
   const seen: Thing[] = [];
   const index = (object: Thing): string[] => {
@@ -196,8 +196,8 @@ test('an object that an index function has seen stays readable though nobody lis
   );
 });
 
-// Who deletes by an object has it in hand. The same object was then stored again while nobody
-// listened, which counted as seen by nobody, and could not be read any more once it was replaced.
+// A caller that deletes an object holds it. The same object was stored again without handlers, and
+// the store did not count it as handed out. It became unreadable when it was replaced.
 test('the argument of delete stays readable when it is stored again without handlers', () => {
   const world = new ByteStore();
   const held = world.object(thing('a', 1));
@@ -207,8 +207,8 @@ test('the argument of delete stays readable when it is stored again without hand
   expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// Of an event that moved an index, the cache gave another object than the one that the handler had
-// been told of.
+// After an event that changed an index value, the cache returned another object than the one that
+// the handler had got.
 test('the notified object is the one that the cache returns right after', () => {
   const world = new ByteStore({ spec: 'spec' });
   for (const spec of ['a', 'a', 'b']) {

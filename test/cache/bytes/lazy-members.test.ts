@@ -1,8 +1,8 @@
 /**
  * `spec` and `status` are read in parts: each member is found in the bytes and decoded when it is
- * first asked for. Nobody must notice, whatever the members are, and whenever they are read: while
- * the object is stored, when it has been replaced or deleted, or when its bytes have been moved
- * meanwhile. Random documents, judged by JSON.parse of the same text; the seed is printed.
+ * first read. The values must equal those of JSON.parse for any members, and at any time: while the
+ * object is stored, after it was replaced or deleted, and after its bytes were moved. The documents
+ * are random; the seed is printed.
  */
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
