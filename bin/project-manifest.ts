@@ -57,6 +57,7 @@ export function projectManifest(
       typescript: range('typescript'),
       vitest: range('vitest'),
     },
+    allowScripts: { esbuild: true }, // npm asks otherwise
   };
   return `${JSON.stringify(manifest, null, 2)}\n`;
 }

@@ -30,7 +30,7 @@ const controller = createController({
   for: ConfigMap,
   predicates: [labelSelectorPredicate('greet')],
   maxConcurrentReconciles: 4,
-  logger: { ...console, debug: () => undefined },
+  logger: console,
   async reconcile(request, { get, signal }) {
     const configMap = get(request); // from the cache; undefined: it was deleted
     const name = configMap?.metadata.labels?.greet;

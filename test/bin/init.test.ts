@@ -210,6 +210,19 @@ describe('capstan init', () => {
       expect(stdout).toMatch(/Checked \d+ files/);
     });
 
+    // The formatter changed deploy/crd.yaml too, and `npm run crd -- --check` failed after it.
+    it('keeps deploy/ and its texts when it is formatted', { timeout: 60_000 }, async () => {
+      const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { format: string } };
+      const [program, ...args] = scripts.format.split(' ');
+      expect(program).toBe('biome');
+      const kept = filesIn(project).filter((path) => /^deploy\/|\.md$/.test(path));
+      const before = kept.map(textOf);
+      const biome = join(project, 'node_modules/@biomejs/biome/bin/biome');
+      expect(await node(project, biome, ...args)).toMatchObject({ code: 0, stderr: '' });
+      expect(kept.map(textOf)).toEqual(before);
+      expect(kept).toContain('deploy/crd.yaml');
+    });
+
     it('contains the definition that `npm run crd` writes', async () => {
       const written = textOf('deploy/crd.yaml');
       rmSync(join(project, 'deploy/crd.yaml'));

@@ -20,7 +20,7 @@ config.loadFromDefault();
 const manager = newManager({
   transport: kubeConfigTransport(config),
   client: { fieldOwner: 'scheduled-job' },
-  logger: { ...console, debug: () => undefined },
+  logger: console,
   leaderElection: { id: 'scheduled-job', namespace: POD_NAMESPACE, releaseOnCancel: true },
   healthProbe: { bindAddress: HEALTH_ADDRESS },
   metrics: { bindAddress: METRICS_ADDRESS },
