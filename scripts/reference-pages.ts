@@ -211,13 +211,25 @@ function docstringOf(name: string, sources: readonly string[]): string {
   throw new Error(`expected an exported ${name} with a docstring in bindings/`);
 }
 
+/** The text of a comment on one line, without what follows its first paragraph, links as code. */
+export function docstringText(comment: string): string {
+  const text = comment.replaceAll(/^[ \t]*\* ?/gm, '').trim();
+  return onOneLine(text);
+}
+
+function onOneLine(text: string): string {
+  const paragraph = text.split(/\n\s*\n|\n(?=@)/)[0] ?? '';
+  return paragraph
+    .replaceAll(/\{@link ([\w.]+)(?:\(\))?(?: [^}]*)?\}/g, '`$1`')
+    .replaceAll(/\s+/g, ' ');
+}
+
 /** Up to the first period that ends a sentence, on one line, links as code. */
 export function firstSentence(text: string): string {
-  const paragraph = text.split(/\n\s*\n|\n(?=@)/)[0] ?? '';
-  const line = paragraph
-    .replaceAll(/\{@link ([\w.]+)(?:\(\))?(?: [^}]*)?\}/g, '`$1`')
-    .replaceAll(/\s+/g, ' ')
-    .replace(/(?<=\.) (?:client-go|controller-runtime|apimachinery): .*$/, '');
+  const line = onOneLine(text).replace(
+    /(?<=\.) (?:client-go|controller-runtime|apimachinery|kube-rs): .*$/,
+    '',
+  );
   return /^.*?[.:](?= [A-Z`]|$)/.exec(line)?.[0].replace(/:$/, '.') ?? line;
 }
 

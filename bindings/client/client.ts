@@ -76,8 +76,9 @@ export interface ClientOptions {
   readonly maxAnswerBytes?: number | undefined;
   /** Called for each warning of the server. Default: the logger's `warn`. */
   readonly onWarning?: ((warning: Warning) => void) | undefined;
-  /** Default: silent. */
+  /** Logs warnings of the server. Default: silent. */
   readonly logger?: Logger | undefined;
+  /** The clock of time limits and of the rate limit. Default: the system's. */
   readonly clock?: Clock | undefined;
 }
 

@@ -74,9 +74,9 @@ export interface HealthProbeOptions {
    * pod. Default `'0'`: not served.
    */
   bindAddress?: string | undefined;
-  /** Default `/readyz`. */
+  /** The path of the readiness probe. Default `/readyz`. */
   readinessEndpointName?: string | undefined;
-  /** Default `/healthz`. */
+  /** The path of the liveness probe. Default `/healthz`. */
   livenessEndpointName?: string | undefined;
 }
 
@@ -181,8 +181,11 @@ export interface ManagerOptions {
    * 000.
    */
   gracefulShutdownTimeout?: number | undefined;
+  /** The health probes. Default: not served. */
   healthProbe?: HealthProbeOptions | undefined;
+  /** The metrics server. Default: no server; the metrics are counted anyway. */
   metrics?: MetricsOptions | undefined;
+  /** CPU profiles and heap snapshots of V8. Default: not served. */
   profiling?: ProfilingOptions | undefined;
   /**
    * The live page at `/debug/capstan`. Default: on the metrics server if only this machine can

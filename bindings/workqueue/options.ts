@@ -19,14 +19,15 @@ import type { WorkQueue } from './queue.ts';
 export interface QueueOptions<T> {
   /** Names the queue in metrics; without a name it has none. */
   name?: string | undefined;
-  /** Default: the host's monotonic clock. */
+  /** The clock of delays and metrics. Default: the host's monotonic clock. */
   clock?: Clock | undefined;
+  /** Makes the metrics of the queue. Default: none. */
   metricsProvider?: MetricsProvider | undefined;
   /**
    * What makes two items the same. Needed unless items are strings; pass `requestKey` for requests.
    */
   key?: KeyFunction<T> | undefined;
-  /** Default: first in, first out. client-go: TypedQueueConfig.Queue. */
+  /** The order of ready items. Default: first in, first out. client-go: TypedQueueConfig.Queue. */
   order?: QueueOrder<T> | undefined;
   /** @deprecated The former name of `order`. */
   queue?: QueueOrder<T> | undefined;

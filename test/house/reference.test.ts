@@ -2,6 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { allOptions, OPTIONS_PAGE, optionsPage, readOptions } from '../../scripts/options-page.ts';
 import {
   FIRST_ORDER,
   firstSentence,
@@ -69,5 +70,38 @@ describe('the pages by task', () => {
       'A list of `Pod` objects: all of them.',
     );
     expect(firstSentence('client-go: tools/cache Store.')).toBe('client-go: tools/cache Store.');
+  });
+});
+
+describe('the page of options', () => {
+  test('is what scripts/options-page.ts writes', () => {
+    expect(readFileSync(OPTIONS_PAGE, 'utf8')).toBe(optionsPage());
+  });
+
+  test('says of each option what it is', () => {
+    const silent = [...allOptions()].flatMap(([heading, options]) =>
+      options.filter(({ what }) => what === '').map(({ name }) => `${heading}: ${name}`),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('has defaults as docstrings write them', () => {
+    const source = `export interface Some {
+  /** How long it waits. Default 5000. After that it ends. */
+  readonly wait?: number | undefined;
+  /** The period. 0, the default: never. */
+  period?: number;
+  /** Defaults for all. */
+  all?: object;
+  /** @deprecated The former name of \`all\`. */
+  old?: object;
+}
+`;
+    expect(readOptions('Some', source)).toEqual([
+      { name: 'wait', what: 'How long it waits.', standard: '5000' },
+      { name: 'period', what: 'The period.', standard: '0' },
+      { name: 'all', what: 'Defaults for all.', standard: '' },
+    ]);
+    expect(() => readOptions('Other', source)).toThrow('expected an exported interface Other');
   });
 });
