@@ -218,7 +218,7 @@ export function docstringText(comment: string): string {
 }
 
 function onOneLine(text: string): string {
-  const paragraph = text.split(/\n\s*\n|\n(?=@)/)[0] ?? '';
+  const paragraph = text.split(/\n\s*\n|\n(?=@|- )/)[0] ?? '';
   return paragraph
     .replaceAll(/\{@link ([\w.]+)(?:\(\))?(?: [^}]*)?\}/g, '`$1`')
     .replaceAll(/\s+/g, ' ');
