@@ -102,13 +102,15 @@ interface Option {
 }
 
 /** `Default: none.`, `Default 5000.`; not `Defaults for …` and `Default selections …`. */
-const DEFAULT =
-  /(?:^|[.,;] )Default(?: and maximum)?(?:: | (?=[\d`'(]|true|false|none|ten))(.*?)(?:\.(?=\s|$)|$)/;
+const DEFAULT = new RegExp(
+  '(?:^|[.,;] )Default(?: and maximum)?' +
+    String.raw`(?:: | (?=[\d\`'(]|true|false|none|ten))(.*?)(?:\.(?=\s|$)|$)`,
+);
 /** `0, the default: never`, `('error', the default)`. */
 const THE_DEFAULT = /([`'\w]+), the default\b/;
 
 /** The options of an interface, in the order of its source. */
-export function readOptions(name: string, source: string): Option[] {
+export function optionRows(name: string, source: string): Option[] {
   const body = new RegExp(
     String.raw`^export interface ${name}\b[\s\S]*?\{\n([\s\S]*?)^\}`,
     'm',
@@ -118,7 +120,8 @@ export function readOptions(name: string, source: string): Option[] {
   return [...members].flatMap(([, comment, option = '']) => {
     if (comment?.includes('@deprecated')) return [];
     const text = docstringText(comment ?? '');
-    const standard = (DEFAULT.exec(text) ?? THE_DEFAULT.exec(text))?.[1] ?? '';
+    const whole = comment?.replaceAll(/\s*\n\s*\* ?/g, ' ') ?? '';
+    const standard = (DEFAULT.exec(text) ?? THE_DEFAULT.exec(whole))?.[1] ?? '';
     const sentence = firstSentence(text).replace(/(?<=\.) [`'\w]+, the default:.*$/, '');
     return [{ name: option, what: DEFAULT.test(sentence) ? '' : sentence, standard }];
   });
@@ -130,7 +133,7 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 export function allOptions(): Map<string, Option[]> {
   const options = GROUPS.map(({ heading, interfaces }): [string, Option[]] => {
     const found = Object.entries(interfaces).flatMap(([name, file]) =>
-      readOptions(name, readFileSync(`${root}bindings/${file}`, 'utf8')),
+      optionRows(name, readFileSync(`${root}bindings/${file}`, 'utf8')),
     );
     const names = found.map(({ name }) => name);
     return [heading, found.filter(({ name }, i) => names.indexOf(name) === i)];

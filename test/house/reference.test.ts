@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { allOptions, OPTIONS_PAGE, optionsPage, readOptions } from '../../scripts/options-page.ts';
+import { allOptions, OPTIONS_PAGE, optionRows, optionsPage } from '../../scripts/options-page.ts';
 import {
   FIRST_ORDER,
   firstSentence,
@@ -97,11 +97,11 @@ describe('the page of options', () => {
   old?: object;
 }
 `;
-    expect(readOptions('Some', source)).toEqual([
+    expect(optionRows('Some', source)).toEqual([
       { name: 'wait', what: 'How long it waits.', standard: '5000' },
       { name: 'period', what: 'The period.', standard: '0' },
       { name: 'all', what: 'Defaults for all.', standard: '' },
     ]);
-    expect(() => readOptions('Other', source)).toThrow('expected an exported interface Other');
+    expect(() => optionRows('Other', source)).toThrow('expected an exported interface Other');
   });
 });
