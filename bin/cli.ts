@@ -5,10 +5,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
 import { addKind } from './add.ts';
 import { attempt, thrownText } from './attempt.ts';
+import { capstanSource } from './capstan-source.ts';
 import { manifestsOf } from './crd.ts';
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
@@ -33,6 +35,8 @@ interface Given {
   readonly values: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
   readonly facts: PackageFacts;
+  /** The folder of the running package. */
+  readonly own: string;
   /** The running version of Node. */
   readonly node: string;
 }
@@ -51,10 +55,12 @@ passes its own tests.
   --kind <Kind>      of the custom resource, in PascalCase   (default: Greeting)
   --group <group>    of the custom resource, a domain        (default: example.com)
   --name <name>      of the controller                       (default: the folder's)
+  --capstan <source> a version, or a packed file or a built checkout, of which the project gets a
+                     copy (default: where this capstan came from)
 
 Example: capstan init website-controller --kind Website --group acme.io
 `,
-    options: { kind: text, group: text, name: text },
+    options: { kind: text, group: text, name: text, capstan: text },
     run: init,
   },
   add: {
@@ -121,13 +127,13 @@ export async function main(
 
 async function carryOut(args: readonly string[], node: string): Promise<string> {
   const [name, ...rest] = args;
-  const facts = packageFacts();
+  const { facts, own } = ownPackage();
   if (name === '--version' || name === '-v') return `${facts.version}\n`;
   if (name === undefined || name === '--help' || name === '-h') return HELP;
   if (name === 'help') return rest[0] === undefined ? HELP : commandOf(rest[0]).help;
   const command = commandOf(name);
   if (rest.includes('--help') || rest.includes('-h')) return command.help;
-  return command.run({ ...parse(name, rest, command), facts, node });
+  return command.run({ ...parse(name, rest, command), facts, own, node });
 }
 
 function commandOf(name: string): Command {
@@ -140,21 +146,30 @@ function commandOf(name: string): Command {
   throw usage(`expected a command, ${list}, got "${name}"${hint}`);
 }
 
-async function init({ values, positionals, facts, node }: Given): Promise<string> {
+async function init({ values, positionals, facts, own, node }: Given): Promise<string> {
   const folder = only(positionals, 'init', 'one folder');
   const {
     kind = 'Greeting',
     group = 'example.com',
     name: given,
+    capstan,
   } = values as Record<string, string>;
-  const { name, files } = await initProject(resolve(folder), { kind, group, name: given }, facts);
+  const options = {
+    kind,
+    group,
+    name: given,
+    capstan: () => capstanSource(capstan, facts, own),
+  };
+  const { name, files, archive } = await initProject(resolve(folder), options, facts);
+  const copyNote =
+    archive === undefined ? '' : `\nIt installs Capstan from ${archive}, a copy of this one.\n`;
   return `${files.map((file) => `  ${file}\n`).join('')}
 ${name} is there. Next:
   cd ${quoted(folder)}
   npm install
   npm test
   npm run dev
-${olderThan(facts.engines.node, node)}`;
+${copyNote}${olderThan(facts.engines.node, node)}`;
 }
 
 async function add({ values, positionals, facts, node }: Given): Promise<string> {
@@ -212,7 +227,8 @@ function requireNode(command: string, { engines }: PackageFacts, node: string): 
   if (isOlderThan(engines.node, node))
     throw new CapstanError(
       'NODE_TOO_OLD',
-      `${command} needs Node ${engines.node}, and this is Node ${node}`,
+      `${command} needs Node ${engines.node}, and this is Node ${node}: ` +
+        'install a newer one, such as the LTS of https://nodejs.org',
     );
 }
 
@@ -266,13 +282,16 @@ function isOlderThan(range: string, node: string): boolean {
   return own < Number(major) || (own === Number(major) && ownMinor < Number(minor));
 }
 
-/** Reads this package's package.json: one folder above the sources, two above the built file. */
-function packageFacts(): PackageFacts {
-  for (const above of ['..', '../..']) {
-    const text = contentOf(new URL(`${above}/package.json`, import.meta.url));
+/**
+ * Reads this package's package.json: one folder above the sources, two above the built file.
+ */
+function ownPackage(): { readonly facts: PackageFacts; readonly own: string } {
+  for (const above of ['../', '../../']) {
+    const folder = new URL(above, import.meta.url);
+    const text = contentOf(new URL('package.json', folder));
     const manifest =
       text === undefined ? undefined : (JSON.parse(text) as PackageFacts & { name?: string });
-    if (manifest?.name === 'capstan') return manifest;
+    if (manifest?.name === 'capstan') return { facts: manifest, own: fileURLToPath(folder) };
   }
   throw new CapstanError(
     'INVALID_ARGUMENT',

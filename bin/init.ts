@@ -9,6 +9,7 @@ import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { CapstanError } from 'capstan';
 import { attempt } from './attempt.ts';
+import type { CapstanSource } from './capstan-source.ts';
 import { type PackageFacts, projectManifest } from './project-manifest.ts';
 import {
   checkedKind,
@@ -29,12 +30,19 @@ export interface ProjectOptions {
   readonly group: string;
   /** The name of the package, the lease and the Deployment. Default: the folder's name. */
   readonly name?: string;
+  /**
+   * Where the project gets Capstan from; called when all names are checked. Default: this version,
+   * from the registry.
+   */
+  readonly capstan?: () => Promise<CapstanSource>;
 }
 
 export interface Project {
   readonly name: string;
   /** The paths of the files, relative to the folder. */
   readonly files: readonly string[];
+  /** The one of them that is Capstan itself. */
+  readonly archive?: string | undefined;
 }
 
 /** The names that the template uses. */
@@ -45,6 +53,8 @@ const OWN = {
   group: 'example.com',
   name: 'greeting-controller',
 };
+/** What the Dockerfile copies before it installs: an archive of Capstan has to be there too. */
+const MANIFESTS = 'COPY package.json package-lock.json';
 /** A folder with only these counts as empty: a new repository, and the files of macOS' Finder. */
 const UNCOUNTED = ['.git', '.DS_Store'];
 
@@ -66,10 +76,16 @@ export async function initProject(
   await requireEmpty(folder);
   const template = await readTemplate('template');
   requireFree(names.kind, OWN.kind, template);
-  const project = withNames(template, OWN, names);
-  project.set('package.json', projectManifest(names, facts));
+  const { specifier, archive } = (await options.capstan?.()) ?? { specifier: `^${facts.version}` };
+  const project = new Map<string, string | Uint8Array>(withNames(template, OWN, names));
+  project.set('package.json', projectManifest(names, facts, specifier));
+  if (archive !== undefined) {
+    project.set(archive.name, archive.bytes);
+    const dockerfile = project.get('Dockerfile') as string;
+    project.set('Dockerfile', dockerfile.replace(MANIFESTS, `${MANIFESTS} ${archive.name}`));
+  }
   await attempt('the project could not be written', () => writeAll(folder, project));
-  return { name: names.name, files: [...project.keys()].sort() };
+  return { name: names.name, files: [...project.keys()].sort(), archive: archive?.name };
 }
 
 type Names = KindNames & { readonly name: string };

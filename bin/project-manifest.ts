@@ -10,12 +10,19 @@ export interface PackageFacts {
   readonly engines: { readonly node: string };
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
+  /** Only a release has it (scripts/release.ts). */
+  readonly repository?: unknown;
 }
 
-/** The manifest as text that ends in a line feed. `capstan add` reads its member `capstan`. */
+/**
+ * The manifest as text that ends in a line feed. `capstan add` reads its member `capstan`.
+ *
+ * @param capstan where the project gets Capstan from
+ */
 export function projectManifest(
   { name, group }: { readonly name: string; readonly group: string },
   facts: PackageFacts,
+  capstan: string,
 ): string {
   const { version, engines, peerDependencies, devDependencies } = facts;
   const range = (dependency: string): string => {
@@ -46,7 +53,7 @@ export function projectManifest(
     capstan: { name, group },
     dependencies: {
       '@kubernetes/client-node': peerDependencies['@kubernetes/client-node'],
-      capstan: `^${version}`,
+      capstan,
       pino: range('pino'),
       zod: range('zod'),
     },

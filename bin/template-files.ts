@@ -123,7 +123,7 @@ export function requireFree(kind: string, own: string, files: TextFiles): void {
  */
 export async function writeAll(
   folder: string,
-  files: TextFiles,
+  files: ReadonlyMap<string, string | Uint8Array>,
   then: () => Promise<void> = async () => undefined,
 ): Promise<void> {
   const undo: (() => Promise<void>)[] = [];
@@ -134,12 +134,12 @@ export async function writeAll(
     undo.unshift(() => rmdir(path)); // fails if another program has put a file into it
   };
   try {
-    for (const [path, text] of files) {
+    for (const [path, content] of files) {
       const file = join(folder, path);
       await makeFolder(dirname(file));
       await writeFile(file, '', { flag: 'wx' });
       undo.unshift(() => rm(file));
-      await writeFile(file, text);
+      await writeFile(file, content);
     }
     await then();
   } catch (error) {

@@ -48,7 +48,8 @@ test('the command line reports a Node that is too old before it loads a module',
   const output = { out: () => undefined, err: (text: string) => void lines.push(text) };
   expect(await main(['crd', 'src/website.ts'], output, '20.20.2')).toBe(1);
   expect(lines).toEqual([
-    'capstan: crd needs Node >=22.19, and this is Node 20.20.2 (NODE_TOO_OLD)\n',
+    'capstan: crd needs Node >=22.19, and this is Node 20.20.2: ' +
+      'install a newer one, such as the LTS of https://nodejs.org (NODE_TOO_OLD)\n',
   ]);
 });
 

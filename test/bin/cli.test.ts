@@ -32,6 +32,9 @@ writeFileSync(
   `export const c = { kind: 'CustomResourceDefinition', metadata: { name: 'c.d' } }; c.spec = c;`,
 );
 
+/** Without it, the checkout would be packed for each project. */
+const VERSION = ['--capstan', '0.1.0'];
+
 interface Ended {
   code: number;
   stdout: string;
@@ -68,7 +71,7 @@ describe('the command line', () => {
     const folder = at('Fox_Den');
     mkdirSync(join(folder, '.git'), { recursive: true });
     writeFileSync(join(folder, '.DS_Store'), ''); // of the Finder, after it has shown the folder
-    const { code, stdout } = await capstan('init', folder);
+    const { code, stdout } = await capstan('init', folder, ...VERSION);
     expect({ code, stdout }).toEqual({
       code: 0,
       stdout: expect.stringContaining('\nfox-den is there. Next:'),
@@ -87,7 +90,7 @@ describe('the command line', () => {
       const folder = `${deep}${'/fox'.repeat(length).slice(0, length - 1)}x`;
       mkdirSync(deep);
       for (const name of before) mkdirSync(join(folder, name), { recursive: true });
-      const { code, stderr } = await capstan('init', folder);
+      const { code, stderr } = await capstan('init', folder, ...VERSION);
       expect(code).toBe(1);
       expect(stderr).toMatch(
         /^capstan: the project could not be written: ENAMETOOLONG: .* \(INVALID_ARGUMENT\)\n$/,
@@ -107,7 +110,7 @@ describe('the command line', () => {
     mkdirSync(at('shell'), { recursive: true });
     process.chdir(at('shell'));
     try {
-      const { stdout } = await capstan('init', '--name', 'fox', '--', name);
+      const { stdout } = await capstan('init', '--name', 'fox', ...VERSION, '--', name);
       expect(stdout).toContain(`\n  cd ${word}\n`);
     } finally {
       process.chdir(from);
@@ -122,7 +125,7 @@ describe('the command line', () => {
     ['24.0.0', '\n  npm run dev\n'],
     ['100.1.0', '\n  npm run dev\n'],
   ])('warns on Node %s if the project does not run there', async (node, end) => {
-    const { stdout } = await capstanOn(node, 'init', at(`on-${node}`));
+    const { stdout } = await capstanOn(node, 'init', at(`on-${node}`), ...VERSION);
     expect(stdout.endsWith(end), stdout).toBe(true);
   });
 
@@ -169,10 +172,11 @@ describe('the command line', () => {
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
     [
       ['init', at('new'), '--force'],
-      "Unknown option '--force' of init: there are --kind, --group, --name; see capstan init",
+      "Unknown option '--force' of init: there are --kind, --group, --name, --capstan; see",
     ],
     [['init', at('new'), '--knid', 'Fox'], `of init: did you mean "--kind"?`],
     [['init', at('new'), '--kind'], 'argument missing'],
+    [['init', at('new'), '--capstan', './no.tgz'], '--capstan expected a version such as 0.1.0'],
     [['crd'], 'crd expected a module'],
     [['crd', at('missing.mjs')], 'could not be loaded'],
     [['crd', at('none.mjs')], 'expected an export that is a custom resource'],

@@ -70,7 +70,8 @@ beforeAll(() => {
 describe('capstan init', () => {
   let first: Ended;
   beforeAll(async () => {
-    first = await capstan('init', 'Fox Den', '--kind', 'ArcticFox', '--group', 'den.acme.io');
+    const named = ['--kind', 'ArcticFox', '--group', 'den.acme.io'];
+    first = await capstan('init', 'Fox Den', ...named, '--capstan', `^${manifest.version}`);
   });
 
   it('writes the files that it lists, and prints the next steps', () => {
@@ -122,6 +123,7 @@ describe('capstan init', () => {
       join(installed, 'dist/bin/capstan.js'),
     ];
     const named = ['--kind', 'ArcticFox', '--group', 'den.acme.io', '--name', 'fox-den'];
+    named.push('--capstan', `^${manifest.version}`);
     expect(await node(place, ...program, 'init', 'yarn', ...named)).toMatchObject({
       code: 0,
       stderr: '',

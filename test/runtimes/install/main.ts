@@ -156,6 +156,23 @@ function compile(
     });
 }
 
+/** As a new user: `capstan init` of the installed file, then what it prints as the next steps. */
+function newProject(folder: string): void {
+  const project = join(place, 'new-project');
+  const npm = (...args: string[]): string => outputOf(['npm', ...args], project);
+  check('capstan init makes a project', () => {
+    outputOf(['npx', '--no-install', 'capstan', 'init', project], folder);
+  });
+  check('npm install in it, with Capstan from the same file', () => {
+    npm('install', '--no-audit', '--no-fund', '--prefer-offline');
+    npm('ci', '--no-audit', '--no-fund', '--prefer-offline');
+  });
+  for (const script of ['test', 'typecheck', 'lint', 'crd'])
+    check(`npm run ${script} in it`, () => {
+      npm('run', script);
+    });
+}
+
 /** As TypeScript where the runtime takes it, and compiled. */
 function onRuntimes(folder: string): void {
   const flags: Readonly<Record<string, readonly string[]>> = {
@@ -192,6 +209,7 @@ for (const manager of managers) {
   for (const compiler of Object.keys(OLDER_COMPILERS))
     compile('npm', folder, compiler, ['nodenext']);
   onRuntimes(folder);
+  newProject(folder);
 }
 console.log(failures === 0 ? 'all as expected' : `${failures} failed`);
 process.exitCode = failures === 0 ? 0 : 1;
