@@ -98,11 +98,15 @@ export function newReconcileId(): string {
   return made.pop() as string;
 }
 
-/** Browsers have `randomUUID` only in secure contexts, and `getRandomValues` everywhere. */
+/**
+ * Browsers have `randomUUID` only in secure contexts, and `getRandomValues` everywhere. Node 18 has
+ * no global `crypto`; an id is for logs, so it need not be secret.
+ */
 function uuid(): string {
-  return typeof crypto.randomUUID === 'function'
-    ? crypto.randomUUID()
-    : uuidOf(crypto.getRandomValues(new Uint8Array(16)));
+  const { crypto } = globalThis as { crypto?: Crypto };
+  if (typeof crypto?.randomUUID === 'function') return crypto.randomUUID();
+  const bytes = new Uint8Array(16);
+  return uuidOf(crypto?.getRandomValues(bytes) ?? bytes.map(() => Math.random() * 256));
 }
 
 /** RFC 9562: version 4, variant 10. */

@@ -10,7 +10,7 @@ import {
   TerminalError,
   type Tracer,
 } from 'capstan/controller';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
 import { fail, reconcileResults, rig } from '../helpers/controller/controller-rig.ts';
 import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
@@ -247,14 +247,28 @@ describe('the context', () => {
     const own = crypto.randomUUID;
     Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
     try {
-      const ids = Array.from({ length: 200 }, newReconcileId); // more than one batch
-      for (const id of ids)
-        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-      expect(new Set(ids).size).toBe(200);
+      expectIds();
     } finally {
       Object.defineProperty(crypto, 'randomUUID', { value: own, configurable: true });
     }
   });
+
+  // Node 18: each run failed with "crypto is not defined", again and again.
+  test('ids are made without a global crypto', () => {
+    vi.stubGlobal('crypto', undefined);
+    try {
+      expectIds();
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  function expectIds(): void {
+    const ids = Array.from({ length: 200 }, newReconcileId); // more than one batch
+    for (const id of ids)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(ids).size).toBe(200);
+  }
 });
 
 describe('the logger', () => {
