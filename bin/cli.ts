@@ -10,6 +10,8 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
 import { addKind } from './add.ts';
 import { attempt, thrownText } from './attempt.ts';
+import { runBench } from './bench.ts';
+import { BENCH_FLAGS, BENCH_HELP, benchOptionsOf } from './bench-options.ts';
 import { capstanSource } from './capstan-source.ts';
 import { manifestsOf } from './crd.ts';
 import { initProject } from './init.ts';
@@ -39,6 +41,8 @@ interface Given {
   readonly own: string;
   /** The running version of Node. */
   readonly node: string;
+  /** Writes to stderr. */
+  readonly err: (text: string) => void;
 }
 
 const text = { type: 'string' } as const;
@@ -95,6 +99,12 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     options: { out: text, check: flag },
     run: crd,
   },
+  bench: {
+    summary: 'measures a workload of yours on the queue, beside a naive port',
+    help: BENCH_HELP,
+    options: BENCH_FLAGS,
+    run: bench,
+  },
 };
 
 const HELP = `Usage: capstan <command> [options]
@@ -117,7 +127,7 @@ export async function main(
   node: string = process.versions.node,
 ): Promise<number> {
   try {
-    out(await carryOut(args, node));
+    out(await carryOut(args, node, err));
     return 0;
   } catch (error) {
     err(`capstan: ${describe(error)}\n`);
@@ -125,7 +135,11 @@ export async function main(
   }
 }
 
-async function carryOut(args: readonly string[], node: string): Promise<string> {
+async function carryOut(
+  args: readonly string[],
+  node: string,
+  err: CliOutput['err'],
+): Promise<string> {
   const [name, ...rest] = args;
   const { facts, own } = ownPackage();
   if (name === '--version' || name === '-v') return `${facts.version}\n`;
@@ -133,7 +147,7 @@ async function carryOut(args: readonly string[], node: string): Promise<string> 
   if (name === 'help') return rest[0] === undefined ? HELP : commandOf(rest[0]).help;
   const command = commandOf(name);
   if (rest.includes('--help') || rest.includes('-h')) return command.help;
-  return command.run({ ...parse(name, rest, command), facts, own, node });
+  return command.run({ ...parse(name, rest, command), facts, own, node, err });
 }
 
 function commandOf(name: string): Command {
@@ -206,6 +220,12 @@ async function crd({ values, positionals, facts, node }: Given): Promise<string>
   if (check === true) await requireSame(out, text);
   else await writeWhole(resolve(out), text);
   return '';
+}
+
+function bench({ values, positionals, err }: Given): Promise<string> {
+  if (positionals.length > 0)
+    throw usage(`bench expected options only, got ${positionals.join(' ')}`, 'bench');
+  return runBench(benchOptionsOf(values), (line) => err(`${line}\n`));
 }
 
 /** Throws if the file differs from the text. Line ends of Windows do not count. */

@@ -9,13 +9,14 @@ import { CapstanError } from 'capstan';
 import { attempt } from './attempt.ts';
 
 /**
+ * @param option of the command line that has the path, for messages
  * @throws CapstanError INVALID_ARGUMENT if the path is not a file, and for errors of the file
  *   system
  */
-export async function writeWhole(path: string, text: string): Promise<void> {
+export async function writeWhole(path: string, text: string, option = '--out'): Promise<void> {
   const there = await stat(path).catch(() => undefined);
   if (there?.isFile() === false)
-    throw new CapstanError('INVALID_ARGUMENT', `--out expected a file, got ${path}`);
+    throw new CapstanError('INVALID_ARGUMENT', `${option} expected a file, got ${path}`);
   await attempt(`${path} could not be written`, async () => {
     const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
     // a dangling link: there is no old content to keep
