@@ -24,6 +24,20 @@ const REQUEST_FAULTS_EVERY_MS = 700;
 /** How long connections are refused. */
 const RESTART_MS = 250;
 
+/** What a run does to the connection, a line each, for the reader. */
+export function faultLines(embedded: boolean): string[] {
+  const cuts = `all connections of the controller are cut every ${DISCONNECT_EVERY_MS / 1000} s`;
+  if (!embedded) return [cuts];
+  return [
+    cuts,
+    `every ${REQUEST_FAULTS_EVERY_MS / 1000} s the next 2 to 6 requests of a verb fail: 409, 429, ` +
+      '500, 503,',
+    '  a reset, an answer that is lost, or 100 ms of delay',
+    'once each: a watch gets 500, a watch gets garbage, the history expires, and the server',
+    `  restarts and refuses connections for ${RESTART_MS} ms`,
+  ];
+}
+
 export class Faults {
   readonly counts = new Map<string, number>();
   readonly #cluster: Cluster;

@@ -11,13 +11,14 @@ import { setErrorHandler } from 'capstan/workqueue';
 import { addWebsiteController } from '../website/controller.ts';
 import { Churn } from './churn.ts';
 import { type Cluster, connect } from './cluster.ts';
-import { Faults } from './faults.ts';
+import { Faults, faultLines } from './faults.ts';
 import { FAILURE_RATE, Measurements } from './measurements.ts';
 import { type DemoOptions, parseOptions, USAGE, UsageError } from './options.ts';
 import { type Output, Progress, type Scene, whole } from './progress.ts';
 import { Random } from './random.ts';
 import { reportOf, type Summary, summaryOf } from './report.ts';
 import { type Verdict, verify } from './verifier.ts';
+import { WatchGaps } from './watch-gaps.ts';
 
 /**
  * Time limits in milliseconds: for the controller to converge after the churn, and for the cleanup.
@@ -25,6 +26,10 @@ import { type Verdict, verify } from './verifier.ts';
 const CONVERGENCE_MS = 60_000;
 const CLEAN_UP_MS = 30_000;
 const READ_OWN_WRITES_MS = 250;
+/** The share of the churn that has no faults. */
+const CALM_SHARE = 1 / 3;
+const CALM_END_MS = 3_000;
+const PAGE_MS = 5_000;
 const INTERRUPTED = 130;
 /** One Ctrl-C may arrive twice: from the terminal and from npm. Milliseconds. */
 const ONE_PRESS_MS = 500;
@@ -90,8 +95,10 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     const name = String(error).replace(/[\w.-]+\/site-\d+/g, '…');
     reported.set(name, (reported.get(name) ?? 0) + 1);
   });
+  const gaps = new WatchGaps(cluster.controllerTransport);
   const manager = newManager({
-    transport: cluster.controllerTransport,
+    transport: gaps,
+    debugPage: { bindAddress: '127.0.0.1:0' },
     cache: { namespace: cluster.namespace },
     // Watches are often cut here, so a worker should soon read from the server instead of waiting
     // for its own write in the cache.
@@ -111,14 +118,22 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     failed.abort();
   });
 
+  const page = await eventually(() => manager.url('debugPage'), PAGE_MS, ending);
+  if (page !== undefined) out.write(`Live page while this runs: ${pageAddress(page)}\n\n`);
+
   const start = performance.now();
   const scene: Scene = { phase: 'creating', done: 0, objects: 0, faults: faults.counts };
   const churnMs = options.duration * 1000;
+  const lengths: Record<string, number> = {
+    'no faults': churnMs * CALM_SHARE,
+    faults: churnMs * (1 - CALM_SHARE),
+  };
   let churnStart = 0;
   const progress = new Progress(out, measurements, () => {
     scene.objects = churn.expected.size;
     if (scene.phase === 'creating') scene.done = churn.expected.size / options.objects;
-    if (scene.phase === 'churn') scene.done = (performance.now() - churnStart) / churnMs;
+    if (scene.phase in lengths)
+      scene.done = (performance.now() - churnStart) / (lengths[scene.phase] ?? 1);
     return scene;
   });
   progress.start();
@@ -126,9 +141,21 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   let report: string;
   try {
     await churn.fill(ending);
+    const isQuiet = (): boolean => measurements.depth + measurements.running === 0;
+    await eventually(isQuiet, CALM_END_MS, ending);
     churnStart = performance.now();
-    scene.phase = 'churn';
-    await Promise.all([churn.run(churnMs, ending), faults.run(churnMs, ending)]);
+    scene.phase = 'no faults';
+    measurements.part = measurements.withoutFaults;
+    await churn.run(lengths[scene.phase] ?? 0, ending);
+    await churn.rest();
+    // What waits from before the first fault belongs to this part.
+    await eventually(isQuiet, CALM_END_MS, ending);
+    churnStart = performance.now();
+    scene.phase = 'faults';
+    measurements.part = measurements.withFaults;
+    measurements.startFailing();
+    const faultsMs = lengths[scene.phase] ?? 0;
+    await Promise.all([churn.run(faultsMs, ending), faults.run(faultsMs, ending)]);
     scene.phase = 'settling';
     scene.done = undefined;
     faults.end();
@@ -141,6 +168,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
       churn,
       measurements,
       faults: faults.counts,
+      longestGap: gaps.longest,
       verdict: signal.aborted ? undefined : verdict,
       durationMs: performance.now() - start,
     };
@@ -162,6 +190,25 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   if (options.json) process.stdout.write(`${JSON.stringify(summary)}\n`);
   if (signal.aborted) return INTERRUPTED;
   return summary.ok ? 0 : 1;
+}
+
+/** The first result that is neither undefined nor false; undefined if there is none in time. */
+async function eventually<T>(
+  look: () => T | undefined | false,
+  ms: number,
+  signal: AbortSignal,
+): Promise<T | undefined> {
+  const deadline = performance.now() + ms;
+  while (!signal.aborted && performance.now() < deadline) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    await sleep(10, undefined, { signal }).catch(() => undefined);
+  }
+  return undefined;
+}
+
+function pageAddress(url: string): string {
+  return url.endsWith('/debug/capstan') ? url : new URL('/debug/capstan', url).href;
 }
 
 /** The first verdict without problems, or the last one before the time limit. */
@@ -215,22 +262,30 @@ async function cleanUp(
 }
 
 function introduction(options: DemoOptions, cluster: Cluster): string {
-  const faults =
-    cluster.server === undefined
-      ? 'connections are cut'
-      : 'cut connections, a restart, expired history, errors, resets and garbage';
   const row = (name: string, text: string) => `  ${name.padEnd(12)}${text}\n`;
+  const calm = Number((options.duration * CALM_SHARE).toFixed(1));
+  const faulty = Number((options.duration - calm).toFixed(1));
+  const faults = [
+    ...faultLines(cluster.server !== undefined),
+    `${FAILURE_RATE * 100} % of the reconciles are made to throw, before or after their work`,
+    'after a failed watch an informer waits 0.8 s, doubled up to 30 s, as in client-go',
+  ];
   return [
-    '\nCapstan demo: a Website controller that has to keep up, and may lose nothing\n\n',
+    '\nCapstan demo: a controller under faults. It may lose no change, and may not work on an\n',
+    'object twice at once. Both are checked at the end.\n\n',
     row('server', cluster.title),
     row(
       'objects',
-      `${whole(options.objects)} Websites, each with a Deployment and a ` +
+      `${whole(options.objects)} Websites; the controller gives each a Deployment and a ` +
         `Service${cluster.paused ? ' (paused: no Pods start)' : ''}`,
     ),
-    row('churn', `${options.duration} s of creates, changes and deletes, seed ${options.seed}`),
-    row('faults', `${faults}; ${FAILURE_RATE * 100} % of the reconciles are made to fail`),
-    row('workers', whole(options.workers)),
+    row('workers', `${whole(options.workers)} reconciles at a time`),
+    row('1. create', 'all Websites, as fast as the controller follows'),
+    row('2. change', `${calm} s of creates, changes and deletes without faults`),
+    row('3. faults', `${faulty} s of the same with faults:`),
+    ...faults.map((text) => row('', text.startsWith(' ') ? text : `- ${text}`)),
+    row('4. settle', 'without faults again, until everything is as asked, or 60 s have passed'),
+    row('seed', `${options.seed}: CAPSTAN_SEED=${options.seed} repeats the random choices`),
     '\n',
   ].join('');
 }

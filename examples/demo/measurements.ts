@@ -13,6 +13,14 @@ type Reconcile = ControllerOptions<WebsiteObject>['reconcile'];
 /** The share of reconciles with an injected failure. */
 export const FAILURE_RATE = 0.03;
 
+/** Latencies of a part of the run. */
+export class Latencies {
+  /** From the queue's add to the start of the reconcile, in milliseconds. */
+  readonly eventToReconcile = new Histogram();
+  /** From sending a write to the API server to the start of the first reconcile that saw it. */
+  readonly writeToReconcile = new Histogram();
+}
+
 export class InjectedFailure extends Error {
   override readonly name = 'InjectedFailure';
 }
@@ -34,12 +42,17 @@ export class Measurements {
   recent = new Histogram();
   /** From sending a write to the API server to the start of the first reconcile that saw it. */
   readonly writeToReconcile = new Histogram();
+  /** The churn before the first fault, and everything from the first fault on. */
+  readonly withoutFaults = new Latencies();
+  readonly withFaults = new Latencies();
+  /** Where the latencies count too; undefined while the Websites are created. */
+  part: Latencies | undefined;
   readonly #keys = new Set<string>();
   /** The newest generation that a reconcile has seen and the time when it did, by uid. */
   readonly #seen = new Map<string, { generation: number; at: number }>();
   readonly #written = new Map<string, { generation: number; at: number }>();
   readonly #random: Random;
-  #failing = true;
+  #failing = false;
 
   constructor(random: Random) {
     this.#random = random;
@@ -51,6 +64,10 @@ export class Measurements {
     return recent;
   }
 
+  startFailing(): void {
+    this.#failing = true;
+  }
+
   stopFailing(): void {
     this.#failing = false;
   }
@@ -59,7 +76,7 @@ export class Measurements {
   written(uid: string, generation: number, at: number): void {
     const seen = this.#seen.get(uid);
     if (seen !== undefined && seen.generation >= generation)
-      this.writeToReconcile.record(Math.max(seen.at - at, 0));
+      this.#sawWrite(Math.max(seen.at - at, 0));
     else this.#written.set(uid, { generation, at });
   }
 
@@ -108,6 +125,7 @@ export class Measurements {
         observe: (seconds) => {
           this.eventToReconcile.record(seconds * 1000);
           this.recent.record(seconds * 1000);
+          this.part?.eventToReconcile.record(seconds * 1000);
         },
       }),
       newWorkDurationMetric: () => ignored,
@@ -116,13 +134,18 @@ export class Measurements {
     };
   }
 
+  #sawWrite(ms: number): void {
+    this.writeToReconcile.record(ms);
+    this.part?.writeToReconcile.record(ms);
+  }
+
   #saw(website: WebsiteObject | undefined): void {
     const { uid, generation = 0 } = website?.metadata ?? {};
     if (uid === undefined) return;
     const at = performance.now();
     const written = this.#written.get(uid);
     if (written !== undefined && generation >= written.generation) {
-      this.writeToReconcile.record(at - written.at);
+      this.#sawWrite(at - written.at);
       this.#written.delete(uid);
     }
     if (generation > (this.#seen.get(uid)?.generation ?? 0))

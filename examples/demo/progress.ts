@@ -1,6 +1,6 @@
 /**
  * Prints the progress of the run: on a terminal a few lines that are redrawn in place, elsewhere
- * one line per second.
+ * and with NO_COLOR one line every few seconds.
  */
 import type { Measurements } from './measurements.ts';
 
@@ -22,9 +22,12 @@ export interface Scene {
 const BARS = ' ▁▂▃▄▅▆▇█';
 const WIDTH = 78;
 const REDRAW_MS = 200;
+/** Seconds between two lines where nothing can be redrawn. */
+const LINE_SECONDS = 3;
 
 export class Progress {
   readonly #out: Output;
+  readonly #redraws: boolean;
   readonly #measurements: Measurements;
   readonly #scene: () => Scene;
   readonly #start = performance.now();
@@ -37,31 +40,32 @@ export class Progress {
 
   constructor(out: Output, measurements: Measurements, scene: () => Scene) {
     this.#out = out;
+    this.#redraws = out.isTTY === true && !process.env.NO_COLOR;
     this.#measurements = measurements;
     this.#scene = scene;
   }
 
   start(): void {
-    if (this.#out.isTTY) this.#out.write('\n');
+    if (this.#redraws) this.#out.write('\n');
     else this.#out.write(`${heading()}\n`);
-    this.#timer = setInterval(() => this.#tick(), this.#out.isTTY ? REDRAW_MS : 1000);
+    this.#timer = setInterval(() => this.#tick(), REDRAW_MS);
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#sample(); // includes the last part of a second
-    if (this.#out.isTTY) this.#draw();
+    if (this.#redraws) this.#draw();
   }
 
   #tick(): void {
     const elapsed = Math.floor((performance.now() - this.#start) / 1000);
-    const newSecond = elapsed > this.#second;
-    if (newSecond) {
+    const isDue = elapsed >= this.#second + (this.#redraws ? 1 : LINE_SECONDS);
+    if (isDue) {
       this.#second = elapsed;
       this.#sample();
     }
-    if (this.#out.isTTY) this.#draw();
-    else if (newSecond) this.#out.write(`${this.#row()}\n`);
+    if (this.#redraws) this.#draw();
+    else if (isDue) this.#out.write(`${this.#row()}\n`);
   }
 
   #sample(): void {
@@ -103,11 +107,12 @@ export class Progress {
     const elapsed = ((performance.now() - this.#start) / 1000).toFixed(1);
     const lines = [
       `  ${label(phase)}${bar(done)} ${elapsed.padStart(6)} s   ${whole(objects)} Websites`,
-      `  ${label('queue')}depth ${whole(depth).padEnd(7)} adds/s ` +
-        `${whole(adds).padEnd(8)} retries ${whole(retries)}`,
+      `  ${label('queue')}${whole(depth)} waiting`.padEnd(30) +
+        `${whole(adds)} adds/s`.padEnd(16) +
+        `${whole(retries)} retries`,
       `  ${label('reconcile')}${`${whole(reconciles)}/s`.padEnd(10)} ` +
         `${sparkline(this.#history, 30)}  ${running} running`,
-      `  ${label('latency')}event → reconcile   p50 ` +
+      `  ${label('wait')}from the event to its reconcile: p50 ` +
         `${milliseconds(p50)}   p99 ${milliseconds(p99)}`,
       `  ${label('faults')}${whole(sum(faults))} so far${latest(faults)}`,
     ];
@@ -123,8 +128,8 @@ export class Progress {
   }
 }
 
-const COLUMNS = ['time ', 'Websites', 'depth', 'adds/s', 'reconciles/s', 'retries'];
-const LATENCY = 'event→reconcile p50 / p99';
+const COLUMNS = ['time ', 'Websites', 'queued', 'adds/s', 'reconciles/s', 'retries'];
+const LATENCY = 'wait in queue p50 / p99';
 const heading = () => `  ${COLUMNS.join('  ')}  ${LATENCY}  faults`;
 const label = (text: string) => text.padEnd(12);
 const sum = (counts: ReadonlyMap<string, number>) =>

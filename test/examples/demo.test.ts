@@ -102,7 +102,6 @@ test('a histogram gives percentiles accurate to five percent', () => {
 describe('the measurements', () => {
   test('detect a key that is reconciled twice at once, and nothing else', async () => {
     const measurements = new Measurements(new Random(1));
-    measurements.stopFailing();
     const gate = Promise.withResolvers<void>();
     const reconcile = measurements.wrap(() => gate.promise);
     const calls = [
@@ -122,6 +121,7 @@ describe('the measurements', () => {
 
   test('make some reconciles fail before or after the work, and count these', async () => {
     const measurements = new Measurements(new Random(7));
+    measurements.startFailing();
     let done = 0;
     const works = measurements.wrap(async () => void done++);
     const results = await Promise.allSettled(
@@ -141,7 +141,6 @@ describe('the measurements', () => {
 
   test('measure from a write to the first reconcile that saw it', async () => {
     const measurements = new Measurements(new Random(1));
-    measurements.stopFailing();
     const seeing = (uid: string, generation: number) => {
       const get = () => ({ metadata: { uid, generation } }) as FromServer<WebsiteObject>;
       return measurements.wrap(() => undefined)({ namespace: '', name: uid }, { ...context, get });
