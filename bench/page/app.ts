@@ -15,12 +15,14 @@ import { ShareButtons } from './share-buttons.ts';
 import { SteadyChart } from './steady-view.ts';
 import { showSummary } from './summary.ts';
 import { ThroughputChart } from './throughput.ts';
+import { showWinner } from './winner.ts';
 
 type State = 'idle' | 'running' | 'done' | 'stopped' | 'failed' | 'shared';
 
 const throughput = new ThroughputChart(byId('throughput', HTMLElement));
 const steadyChart = new SteadyChart(byId('steady', HTMLElement));
 const summary = byId('summary', HTMLElement);
+const winner = byId('winner', HTMLElement);
 const machine = byId('machine', HTMLElement);
 const notice = byId('notice', HTMLElement);
 const shared = byId('shared', HTMLElement);
@@ -45,6 +47,7 @@ function lay(items: readonly Item[], steadySeconds: number): void {
   steadySection.hidden = steadySeconds === 0;
   if (steadySeconds > 0) steadyChart.lay(steadySeconds);
   showSummary(summary, [], undefined);
+  showWinner(winner, [], false);
 }
 
 function idle(plan: Plan, text?: string): void {
@@ -134,6 +137,7 @@ async function start(plan: Plan): Promise<void> {
         run.rows.set(`${item.work} ${item.n}`, row);
         throughput.show(row);
         showSummary(summary, [...run.rows.values()], run.steady());
+        showWinner(winner, [...run.rows.values()], true);
       },
       slice(peer, _turn, slice) {
         run.slice(peer, slice);
@@ -163,6 +167,7 @@ async function start(plan: Plan): Promise<void> {
   const result = run.result(state !== 'done');
   if (result) showEnvironment(machine, result.environment, true);
   showSummary(summary, result?.rows ?? [], result?.steady);
+  showWinner(winner, result?.rows ?? [], result?.stopped ?? false);
   const took = showSeconds((performance.now() - begun) / 1000);
   const text = {
     done: `Done in ${took}.`,
@@ -185,6 +190,7 @@ function showShared(result: Result): void {
     steadyChart.show(result.steady, result.environment.resolutionMs);
   }
   showSummary(summary, result.rows, result.steady);
+  showWinner(winner, result.rows, result.stopped);
   showEnvironment(machine, result.environment, true);
   const { browser, platform } = result.environment;
   const when = new Date(result.at).toISOString().slice(0, 16).replace('T', ' ');

@@ -3,6 +3,7 @@ import { showCount } from '../measure/figures.ts';
 import { showBytes, showMs, showNs, showRate, showRatio, three } from './format.ts';
 import {
   type Environment,
+  outcomeOfMean,
   overlaps,
   PERCENTILES,
   pageRatio,
@@ -10,6 +11,7 @@ import {
   type Result,
   type Row,
   type Steady,
+  type Verdict,
 } from './result.ts';
 
 export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
@@ -34,15 +36,29 @@ export function environmentLine(e: Environment): string {
   ].join('; ');
 }
 
-/** "Faster in 20 of 24, slower in 4; geometric mean 1.90× faster." */
+/** "Capstan wins: 1.90× faster (1.60× faster to 2.10× faster over the rounds)", without a dot. */
+export function winnerLine({ mean }: Verdict): string {
+  const range = `${showRatio(mean.high)} to ${showRatio(mean.low)} over the rounds`;
+  switch (outcomeOfMean(mean)) {
+    case 'win':
+      return `Capstan wins: ${showRatio(mean.ratio)} (${range})`;
+    case 'loss':
+      return `The naive port wins: Capstan is ${showRatio(mean.ratio)} (${range})`;
+    case 'noise':
+      return `No winner: the difference is within the noise (${range})`;
+  }
+}
+
+/** "Faster in 20 of 24, slower in 3, within the noise in 1." */
+export function countsLine({ wins, losses, near }: Verdict): string {
+  const noise = near === 0 ? '' : `, within the noise in ${near}`;
+  return `Faster in ${wins} of ${wins + losses + near}, slower in ${losses}${noise}.`;
+}
+
+/** The winner and the counts, as sentences. */
 export function verdictLine(rows: readonly Row[]): string {
   const verdict = pageVerdict(rows);
-  if (verdict === undefined) return '';
-  const { wins, losses, mean } = verdict;
-  return (
-    `Faster in ${wins} of ${rows.length}, slower in ${losses}; geometric mean ` +
-    `${showRatio(mean)}.`
-  );
+  return verdict === undefined ? '' : `${winnerLine(verdict)}. ${countsLine(verdict)}`;
 }
 
 function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] {

@@ -83,18 +83,47 @@ export function pageRatio(row: Row): number {
 }
 
 /**
- * The fastest round of the slower one beats the slowest of the faster one: such a ratio may be
- * chance.
+ * Whether the fastest round of the slower side is as fast as the slowest round of the faster side:
+ * then the ratio may be chance.
  */
 export function overlaps({ capstan, naive }: Row): boolean {
   return capstan.min <= naive.max && naive.min <= capstan.max;
 }
 
+/** A geometric mean of ratios, and how far it can be off if each round was the luckiest one. */
+export interface Mean {
+  ratio: number;
+  /** Our fastest rounds over the slowest ones of the naive port. */
+  low: number;
+  /** Our slowest rounds over the fastest ones of the naive port. */
+  high: number;
+}
+
+export type Outcome = 'win' | 'loss' | 'noise';
+
+/** Noise: the range of the mean has 1 in it, so either side may be the faster one. */
+export function outcomeOfMean({ low, high }: Mean): Outcome {
+  if (high < 1) return 'win';
+  return low > 1 ? 'loss' : 'noise';
+}
+
+function meanOf(rows: readonly Row[]): Mean {
+  return {
+    ratio: geometricMean(rows.map(pageRatio)),
+    low: geometricMean(rows.map(({ capstan, naive }) => capstan.min / naive.max)),
+    high: geometricMean(rows.map(({ capstan, naive }) => capstan.max / naive.min)),
+  };
+}
+
 export interface Verdict {
+  /** Rows whose rounds do not overlap. */
   wins: number;
   losses: number;
-  /** Geometric mean of the ratios. */
-  mean: number;
+  /** Rows whose rounds overlap. */
+  near: number;
+  mean: Mean;
+  /** The mean of each work over its numbers of keys, in the order of the rows. */
+  works: { work: string; mean: Mean }[];
   best: Row;
   worst: Row;
 }
@@ -103,11 +132,17 @@ export function pageVerdict(rows: readonly Row[]): Verdict | undefined {
   const sorted = rows.toSorted((a, b) => pageRatio(a) - pageRatio(b));
   const [best, worst] = [sorted[0], sorted.at(-1)];
   if (best === undefined || worst === undefined) return undefined;
-  const ratios = rows.map(pageRatio);
+  const clear = rows.filter((row) => !overlaps(row));
+  const wins = clear.filter((row) => pageRatio(row) < 1).length;
   return {
-    wins: ratios.filter((ratio) => ratio < 1).length,
-    losses: ratios.filter((ratio) => ratio > 1).length,
-    mean: geometricMean(ratios),
+    wins,
+    losses: clear.length - wins,
+    near: rows.length - clear.length,
+    mean: meanOf(rows),
+    works: [...Map.groupBy(rows, ({ work }) => work)].map(([work, ofWork]) => ({
+      work,
+      mean: meanOf(ofWork),
+    })),
     best,
     worst,
   };

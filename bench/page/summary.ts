@@ -5,13 +5,22 @@
 import { showCount } from '../measure/figures.ts';
 import { html } from './dom.ts';
 import { showMs, showRatio } from './format.ts';
-import { pageRatio, pageVerdict, type Row, type Steady } from './result.ts';
+import { countsLine } from './report.ts';
+import {
+  type Outcome,
+  outcomeOfMean,
+  overlaps,
+  pageRatio,
+  pageVerdict,
+  type Row,
+  type Steady,
+} from './result.ts';
 
 interface Box {
   title: string;
   figure: string;
   note: string;
-  kind?: 'win' | 'loss';
+  kind?: Outcome;
 }
 
 const nameOf = (row: Row): string => `${row.work}, ${showCount(row.n)} keys`;
@@ -29,16 +38,16 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
       : [
           {
             title: 'Geometric mean',
-            figure: showRatio(verdict.mean),
-            note: `faster in ${verdict.wins} of ${rows.length}, slower in ${verdict.losses}`,
-            kind: kindOf(verdict.mean),
+            figure: showRatio(verdict.mean.ratio),
+            note: countsLine(verdict),
+            kind: outcomeOfMean(verdict.mean),
           },
           ...(['best', 'worst'] as const).map(
             (which): Box => ({
               title: which === 'best' ? 'Best' : 'Worst',
               figure: showRatio(pageRatio(verdict[which])),
-              note: nameOf(verdict[which]),
-              kind: kindOf(pageRatio(verdict[which])),
+              note: nameOf(verdict[which]) + (overlaps(verdict[which]) ? '; within the noise' : ''),
+              kind: overlaps(verdict[which]) ? 'noise' : kindOf(pageRatio(verdict[which])),
             }),
           ),
         ];

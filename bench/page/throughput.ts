@@ -107,7 +107,11 @@ export class ThroughputChart {
     const near = overlaps(row);
     cells.balance.replaceChildren(...balanceGrid(), ...balanceBar(ratio, near));
     cells.verdict.replaceChildren(
-      html('span', { class: `verdict ${ratio < 1 ? 'win' : 'loss'}` }, showRatio(ratio)),
+      html(
+        'span',
+        { class: `verdict ${near ? 'noise' : ratio < 1 ? 'win' : 'loss'}` },
+        near ? 'no winner' : showRatio(ratio),
+      ),
       html(
         'span',
         { class: 'verdict-ratio' },

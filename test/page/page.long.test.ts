@@ -134,8 +134,11 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(row).toMatch(
       new RegExp(
         '^1k keys ?capstan [\\d.]+ [Mk]/s [\\d.]+ ns ?naive [\\d.]+ [Mk]/s [\\d.]+ ' +
-          'ns ?([\\d.]+× (faster|slower)|even)',
+          'ns ?([\\d.]+× (faster|slower)|even|no winner)',
       ),
+    );
+    expect(await text(page, '#winner')).toMatch(
+      /^On this browser (Capstan|the naive port|neither side) wins.*cycle-same([\d.]+×|even|noise)/,
     );
     expect(await text(page, '#summary')).toMatch(/Geometric mean([\d.]+× (faster|slower)|even)/);
     expect(await text(page, '#summary')).toMatch(

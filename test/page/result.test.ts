@@ -24,6 +24,7 @@ import { jsonOf, markdownOf, verdictLine } from '../../bench/page/report.ts';
 import {
   bucketMsOf,
   MOST_BUCKETS,
+  outcomeOfMean,
   overlaps,
   pageVerdict,
   percentiles,
@@ -107,10 +108,34 @@ describe('the verdict', () => {
       sampleRow('limiter', 1, 400, 100),
       sampleRow('add-after', 1, 50, 100),
     ];
-    expect(pageVerdict(rows)).toMatchObject({ wins: 2, losses: 1, best: rows[0], worst: rows[1] });
-    expect(pageVerdict(rows)?.mean).toBeCloseTo(0.5 ** (1 / 3));
-    expect(verdictLine(rows)).toBe('Faster in 2 of 3, slower in 1; geometric mean 1.26× faster.');
+    expect(pageVerdict(rows)).toMatchObject({
+      wins: 2,
+      losses: 1,
+      near: 0,
+      best: rows[0],
+      worst: rows[1],
+    });
+    expect(pageVerdict(rows)?.mean.ratio).toBeCloseTo(0.5 ** (1 / 3));
     expect(pageVerdict([])).toBeUndefined();
+  });
+});
+
+// A reader saw "1.26× faster" where the rounds of both sides overlapped.
+describe('the winner', () => {
+  it.each([
+    [
+      25,
+      'win',
+      /^Capstan wins: 4\.00× faster \(.*× faster to .*× faster over the rounds\)\. Faster/,
+    ],
+    [400, 'loss', /^The naive port wins: Capstan is 4\.00× slower \(/],
+    [105, 'noise', /^No winner: .* within the noise .* slower in 0, within the noise in 2\.$/],
+  ] as const)('of %i ns beside 100 is a %s', (ns, outcome, line) => {
+    const rows = [sampleRow('limiter', 1, ns, 100), sampleRow('limiter', 9, ns, 100)];
+    const verdict = pageVerdict(rows);
+    expect(verdict && outcomeOfMean(verdict.mean)).toBe(outcome);
+    expect(verdict?.works).toEqual([{ work: 'limiter', mean: verdict?.mean }]);
+    expect(verdictLine(rows)).toMatch(line);
   });
 });
 

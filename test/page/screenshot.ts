@@ -13,7 +13,6 @@ import { buildPage } from '../../bench/page/build.ts';
 import { serveFolder } from '../../bench/page/serve.ts';
 import { Chromium, findChromium } from '../helpers/chromium.ts';
 
-const QUERY = '?works=cycle-request,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
 const WIDTH = 960;
 
 const program = findChromium();
@@ -24,15 +23,16 @@ await buildPage(folder);
 const server = await serveFolder(folder);
 const browser = await Chromium.start(program);
 try {
-  const page = await browser.open(server.url + QUERY, { width: WIDTH, height: 900 });
+  const page = await browser.open(server.url, { width: WIDTH, height: 900 });
   await page.until(`!document.querySelector('#start').disabled`);
   await page.click('#start');
   await page.until(`['done', 'failed'].includes(document.documentElement.dataset.state)`);
-  // From the summary to the strips of pauses; the rest is left out.
+  // What is said first, and the summary: a part of the works could say something else.
   const [from, to] = await page.evaluate<[number, number]>(`(() => {
-    for (const part of document.querySelectorAll('.share, .how')) part.style.display = 'none';
-    const { top } = document.querySelector('#summary').getBoundingClientRect();
-    const { bottom } = document.querySelector('.strips').getBoundingClientRect();
+    const others = '.share, .how, #controls, .go';
+    for (const part of document.querySelectorAll(others)) part.style.display = 'none';
+    const { top } = document.querySelector('#winner').getBoundingClientRect();
+    const { bottom } = document.querySelector('#summary').getBoundingClientRect();
     return [top + scrollY - 24, bottom + scrollY + 24];
   })()`);
   // without the scroll bar
