@@ -30,8 +30,8 @@ export function faultLines(embedded: boolean): string[] {
   if (!embedded) return [cuts];
   return [
     cuts,
-    `every ${REQUEST_FAULTS_EVERY_MS / 1000} s the next 2 to 6 requests of a verb fail: 409, 429, ` +
-      '500, 503,',
+    `every ${REQUEST_FAULTS_EVERY_MS / 1000} s the next 2 to 6 requests of a verb fail, with ` +
+      '409, 429, 500, 503,',
     '  a reset, an answer that is lost, or 100 ms of delay',
     'once each: a watch gets 500, a watch gets garbage, the history expires, and the server',
     `  restarts and refuses connections for ${RESTART_MS} ms`,
