@@ -3,7 +3,7 @@ import { type FromServer, type Transport, TransportError } from 'capstan/cache';
 import { setControllerReference } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Api, pathOf } from '../../examples/demo/api.ts';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
 import { Histogram } from '../../examples/demo/histogram.ts';
@@ -11,6 +11,7 @@ import { InjectedFailure, Measurements } from '../../examples/demo/measurements.
 import { parseOptions, UsageError } from '../../examples/demo/options.ts';
 import { Random } from '../../examples/demo/random.ts';
 import { verify } from '../../examples/demo/verifier.ts';
+import { WatchGaps } from '../../examples/demo/watch-gaps.ts';
 import { deploymentOf, serviceOf } from '../../examples/website/children.ts';
 import { FINALIZER } from '../../examples/website/controller.ts';
 import {
@@ -96,6 +97,36 @@ test('a histogram gives percentiles accurate to five percent', () => {
     const exact = share * 1000;
     expect(histogram.percentile(share) / exact).toBeGreaterThanOrEqual(0.999);
     expect(histogram.percentile(share) / exact).toBeLessThanOrEqual(1.051);
+  }
+});
+
+test('the longest time without a watch is measured by kind, and includes one that lasts', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  try {
+    const gaps = new WatchGaps({
+      request: async () => ({
+        status: 200,
+        headers: new Headers(),
+        body: (async function* () {})(),
+      }),
+    });
+    const watch = async (plural: string) => {
+      const path = `/apis/apps/v1/${plural}`;
+      const { body } = await gaps.request({ method: 'GET', path, query: { watch: 'true' } });
+      return Array.fromAsync(body);
+    };
+    await gaps.request({ method: 'GET', path: '/apis/apps/v1/deployments' });
+    vi.advanceTimersByTime(9_000);
+    expect(gaps.longest.ms).toBe(0);
+    await watch('deployments');
+    vi.advanceTimersByTime(400);
+    await watch('deployments');
+    expect(gaps.longest).toEqual({ ms: 400, plural: 'deployments' });
+    await watch('services');
+    vi.advanceTimersByTime(700);
+    expect(gaps.longest.ms).toBe(700);
+  } finally {
+    vi.useRealTimers();
   }
 });
 
