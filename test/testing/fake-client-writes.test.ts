@@ -52,7 +52,7 @@ const Node = resource('v1', 'Node', false);
 const ServiceAccount = resource('v1', 'ServiceAccount');
 const Lease = resource('coordination.k8s.io/v1', 'Lease');
 const Deployment = resource('apps/v1', 'Deployment');
-const Image = resource('custom/v1', 'Image');
+const Image = resource('custom.example/v1', 'Image');
 
 const at = (name: string) => ({ namespace: 'default', name });
 const object = (name: string, more: Partial<Any> = {}): Any => ({
@@ -82,7 +82,7 @@ test('kinds that nobody told it of are there', async () => {
   const client = fakeClient();
   expect((await client.list(Image)).items).toEqual([]);
   const made = await client.create(Image, object('a', { spec: { size: 1 } }));
-  expect(made).toMatchObject({ apiVersion: 'custom/v1', kind: 'Image' });
+  expect(made).toMatchObject({ apiVersion: 'custom.example/v1', kind: 'Image' });
   await client.update(Image, { ...made, spec: { size: 2 } });
   await client.patch(Image, at('a'), { type: 'merge', body: { metadata: { labels: { a: 'b' } } } });
   const [listed] = (await client.list(Image, { labelSelector: 'a=b' })).items;
