@@ -100,7 +100,7 @@ test('a histogram gives percentiles accurate to five percent', () => {
   }
 });
 
-test('the longest time without a watch is measured by kind, with one that still lasts', async () => {
+test('the longest time without a watch is measured by kind, with one that lasts', async () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   try {
     const gaps = new WatchGaps({
