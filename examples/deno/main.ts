@@ -4,22 +4,10 @@
  * else. `kubectl proxy` and `deno task start`, or any server: `deno run --allow-net=HOST:PORT
  * main.ts http://HOST:PORT`. Ctrl-C ends it in order.
  */
-import { defineResource, fetchTransport } from 'capstan/cache';
+import { fetchTransport } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { createController, labelSelectorPredicate } from 'capstan/controller';
-
-interface ConfigMapObject {
-  metadata: { name: string; namespace: string; labels?: Record<string, string> };
-  data?: Record<string, string>;
-}
-
-const ConfigMap = defineResource<ConfigMapObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'ConfigMap',
-  plural: 'configmaps',
-  namespaced: true,
-});
+import { ConfigMap } from 'capstan/kinds';
 
 const [server = 'http://127.0.0.1:8001'] = Deno.args;
 const transport = fetchTransport(server);
