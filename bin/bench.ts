@@ -25,7 +25,7 @@ export interface BenchTime {
 const REAL_TIME: BenchTime = {
   clock: {
     now: () => performance.now(),
-    setTimer: (run, ms) => setTimeout(run, ms),
+    setTimer: (run, ms) => setTimeout(run, Math.max(ms, 0)), // Node warns of a negative time
     clearTimer: (timer) => clearTimeout(timer as NodeJS.Timeout),
   },
   turn: (run) => void setImmediate(run),
