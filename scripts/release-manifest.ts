@@ -37,8 +37,8 @@ export function repositoryAddress(text: string): string {
   const isPlain = url.search === '' && url.hash === '' && url.username === '' && url.port === '';
   // Names that RFC 2606 keeps for examples, and this machine.
   const isExample = /(?:^|\.)(?:example(?:\.\w+)?|test|invalid|localhost)$/.test(url.hostname);
-  if (url.protocol !== 'https:' || !isPlain || isExample || !/^(?:\/[\w.-]+){2,}$/.test(path))
-    throw refused;
+  if (isExample) throw new ReleaseError(`${refused.message}, whose host is kept for examples`);
+  if (url.protocol !== 'https:' || !isPlain || !/^(?:\/[\w.-]+){2,}$/.test(path)) throw refused;
   return `https://${url.host}${path}`;
 }
 
