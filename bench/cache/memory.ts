@@ -1,12 +1,15 @@
 /**
- * `npm run bench:cache-memory -- [--live 100000] [--rounds 5] [--settle 20] [--json yes]`: what 100
- * 000 cached Pods of 4.7 KB take of the machine's memory, beside the same Pods parsed into a Map
- * and a process that does nothing; and how far the list, and a relist of the same Pods, goes above
- * what stays. Medians; each run in a process of its own with a server of its own on loopback. Needs
- * Linux, which can count a peak anew.
+ * `npm run bench:cache-memory -- [--pods same|varied] [--live 100000] [--rounds 5] [--settle 20]
+ * [--json yes]`: what 100 000 cached Pods take of the machine's memory, beside the same Pods parsed
+ * into a Map, our informer of an empty list, and a process that does nothing; and how far the
+ * list, and a relist of the same Pods, goes above what stays. The Pods are of 4.7 KB and differ in
+ * little (pod-bytes.ts), or of 5000 Deployments, with two indices (varied-pods.ts). Medians; each
+ * run in a process of its own with a server of its own on loopback. Needs Linux, which can count a
+ * peak anew.
  *
- * The goals: at most 0.45 of the parsed objects, both without the empty process; peaks of at most
- * 1.25 times what stays, of the whole process.
+ * The goals: at most 0.45 of the parsed objects, both without the empty process; 100 000 varied
+ * Pods in at most 70 MB over the empty informer; peaks of at most 1.25 times what stays, of the
+ * whole process.
  */
 
 import { layout, showCount } from '../measure/figures.ts';
@@ -17,28 +20,36 @@ import { type CacheMemory, MEMORY_PEERS } from './peers.ts';
 
 const GOAL = 0.45;
 const PEAK_GOAL = 1.25;
+const BYTES_GOAL = 700; // a varied Pod, over the empty informer
 const LIMIT_MS = 5 * 60_000;
 
-const { live, rounds, settle, json } = flagsOrExit('npm run bench:cache-memory --', {
+const { pods, live, rounds, settle, json } = flagsOrExit('npm run bench:cache-memory --', {
+  pods: ['same', 'varied'],
   live: 100_000,
   rounds: 5,
   settle: 20,
   json: ['no', 'yes'],
 });
 const runs = await inTurn(MEMORY_PEERS, rounds, (peer) =>
-  withServer('cache/pods-server.ts', [String(live)], (url) => {
-    const args = [
-      '--peer',
-      peer,
-      '--live',
-      String(live),
-      '--settle',
-      String(settle),
-      '--port',
-      new URL(url).port,
-    ];
-    return runOnce<CacheMemory>('cache/memory-load.ts', args, LIMIT_MS);
-  }),
+  withServer(
+    'cache/pods-server.ts',
+    [peer === 'empty-informer' ? '0' : String(live), pods],
+    (url) => {
+      const args = [
+        '--peer',
+        peer,
+        '--pods',
+        pods,
+        '--live',
+        String(live),
+        '--settle',
+        String(settle),
+        '--port',
+        new URL(url).port,
+      ];
+      return runOnce<CacheMemory>('cache/memory-load.ts', args, LIMIT_MS);
+    },
+  ),
 );
 
 const of = (peer: string, figure: (memory: CacheMemory) => number | undefined): number =>
@@ -64,7 +75,7 @@ const print = json === 'yes' ? console.error : console.log;
 if (json === 'yes') {
   for (const row of rows)
     console.log(
-      JSON.stringify({ ...row, work: 'cache-memory', n: live, perPod: perPod(row.peer) }),
+      JSON.stringify({ ...row, work: 'cache-memory', pods, n: live, perPod: perPod(row.peer) }),
     );
 } else {
   console.log(
@@ -76,7 +87,7 @@ if (json === 'yes') {
       ...rows.map(({ peer, listed, listPeak, relisted, relistPeak }) => [
         peer,
         mib(listed),
-        peer === 'empty' ? '-' : perPod(peer).toFixed(0),
+        peer.startsWith('empty') ? '-' : perPod(peer).toFixed(0),
         mib(listPeak),
         ratio(listPeak / listed),
         mib(relisted),
@@ -90,5 +101,10 @@ if (json === 'yes') {
 const own = rows.find((row) => row.peer === 'capstan');
 if (own === undefined) throw new Error('ours was not measured');
 print(verdictOf('memory of the parsed objects', perPod('capstan') / perPod('map'), GOAL));
+if (pods === 'varied') {
+  const over =
+    of('capstan', (memory) => memory.listed) - of('empty-informer', ({ listed }) => listed);
+  print(verdictOf('bytes a Pod over the empty informer', over / live, BYTES_GOAL));
+}
 print(verdictOf('peak of the list over what stays', own.listPeak / own.listed, PEAK_GOAL));
 print(verdictOf('peak of the relist over what stays', own.relistPeak / own.relisted, PEAK_GOAL));

@@ -20,8 +20,11 @@ export const BYTES_PEERS: readonly string[] = [
   ...SEAMS.map((name) => `seam-${name}`),
 ];
 
-/** Who holds Pods: our informer, parsed-cache.ts, and a process that does nothing. */
-export const MEMORY_PEERS = ['capstan', 'map', 'empty'] as const;
+/**
+ * Who holds Pods: our informer, parsed-cache.ts, our informer of an empty list, and a process that
+ * does nothing.
+ */
+export const MEMORY_PEERS = ['capstan', 'map', 'empty-informer', 'empty'] as const;
 export type MemoryPeer = (typeof MEMORY_PEERS)[number];
 
 /** Bytes. */

@@ -82,12 +82,12 @@ export function* listTexts(
   count: number,
   version: number,
   token = '',
+  textOf = (i: number): string => podText(i, i + 1, i % NODES),
 ): Generator<string> {
   const rest = token === '' ? '' : `,"continue":${JSON.stringify(token)}`;
   const metadata = `"metadata":{"resourceVersion":"${version}"${rest}}`;
   yield `{"kind":"PodList","apiVersion":"v1",${metadata},"items":[`;
-  for (let i = from; i < from + count; i++)
-    yield `${i === from ? '' : ','}${podText(i, i + 1, i % NODES)}`;
+  for (let i = from; i < from + count; i++) yield `${i === from ? '' : ','}${textOf(i)}`;
   yield ']}\n';
 }
 

@@ -3,6 +3,7 @@ import type { SharedIndexInformer } from 'capstan/cache';
 
 export async function podsInformer<T extends object>(
   url: string,
+  indices: Record<string, string> = {},
 ): Promise<{ informer: SharedIndexInformer<T>; synced: () => Promise<unknown> }> {
   const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import(
     'capstan/cache'
@@ -17,5 +18,6 @@ export async function podsInformer<T extends object>(
   });
   const listWatch = new ListWatch(httpTransport(url), pods);
   const informer = new SharedIndexInformer(listWatch, { watchList: false });
+  informer.addIndexers(indices);
   return { informer, synced: () => waitForCacheSync({}, informer) };
 }

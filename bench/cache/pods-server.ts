@@ -1,9 +1,10 @@
 /**
  * An API server of Pods for the measurements of the cache, over plain HTTP:
  *
- *     node bench/cache/pods-server.ts PODS PORT
+ *     node bench/cache/pods-server.ts PODS [same|varied] PORT
  *
- * It lists PODS Pods, whole or in pages, streams them as the reader takes them and keeps none. A
+ * It lists PODS Pods, those of pod-bytes.ts or of varied-pods.ts, whole or in pages, streams them
+ * as the reader takes them and keeps none. A
  * watch is silent until `POST /start?rate=R`: from then on it sends R random updates a second, and
  * makes up for what it could not send. `POST /expire` ends every watch with 410; the list has a new
  * version then, but the same Pods. A streamed list is refused, as by servers that do not know it.
@@ -11,8 +12,12 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { chunksOf, frameText, listTexts, randomUpdates } from './pod-bytes.ts';
+import { variedPodText } from './varied-pods.ts';
 
-const [pods = 0, port = 0] = process.argv.slice(2).map(Number);
+const pods = Number(process.argv[2]);
+const port = Number(process.argv.at(-1));
+const textOf =
+  process.argv[3] === 'varied' ? (i: number): string => variedPodText(i, i + 1) : undefined;
 const TICK_MS = 1;
 /** Frames of one write: about 64 KiB. */
 const FRAMES_PER_WRITE = 14;
@@ -57,7 +62,7 @@ async function list(query: URLSearchParams, response: ServerResponse): Promise<v
   const token = from + count < pods ? String(from + count) : '';
   if (token === '') lists++;
   response.writeHead(200, { 'content-type': 'application/json' });
-  for (const chunk of chunksOf(listTexts(from, count, version, token))) {
+  for (const chunk of chunksOf(listTexts(from, count, version, token, textOf))) {
     if (response.destroyed) return;
     if (!response.write(chunk)) await drained(response);
   }
