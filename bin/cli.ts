@@ -14,9 +14,11 @@ import { runBench } from './bench.ts';
 import { BENCH_FLAGS, BENCH_HELP, benchOptionsOf } from './bench-options.ts';
 import { capstanSource } from './capstan-source.ts';
 import { manifestsOf } from './crd.ts';
+import { definitionsOf, definitionsOfCluster, isModule } from './definition-files.ts';
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
+import { typesOf } from './types.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Where a command writes. */
@@ -46,6 +48,7 @@ interface Given {
 }
 
 const text = { type: 'string' } as const;
+const texts = { type: 'string', multiple: true } as const;
 const flag = { type: 'boolean' } as const;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -98,6 +101,36 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
 `,
     options: { out: text, check: flag },
     run: crd,
+  },
+  types: {
+    summary: 'prints TypeScript types and resources of CustomResourceDefinitions',
+    help: `Usage: capstan types <file-or-address>... [options]
+       capstan types --cluster [options]
+
+Prints a TypeScript module with an interface and a resource for each kind and served version of
+CustomResourceDefinitions, which files, addresses or stdin (-) have as YAML or JSON, or modules
+export. YAML needs the package "yaml". What is no definition is left out.
+
+  --cluster              takes the definitions of the cluster of the kubeconfig
+  --kubeconfig <file>    of that cluster   (default: KUBECONFIG, ~/.kube/config or the own Pod)
+  --context <name>       of the kubeconfig (default: its current one)
+  --group <group>        writes this group alone; may be given several times
+  --kind <Kind>          writes this kind alone; may be given several times
+  --out <file>           writes the module there; when anything fails, the file stays as it was
+  --check                writes nothing, and fails if the file of --out differs
+
+Example: capstan types crds.yaml --group cert-manager.io --out src/resources/cert-manager.ts
+`,
+    options: {
+      cluster: flag,
+      kubeconfig: text,
+      context: text,
+      group: texts,
+      kind: texts,
+      out: text,
+      check: flag,
+    },
+    run: types,
   },
   bench: {
     summary: 'measures a workload of yours on the queue, beside a naive port',
@@ -212,14 +245,41 @@ async function crd({ values, positionals, facts, node }: Given): Promise<string>
   requireNode('crd', facts, node);
   if (positionals.length === 0)
     throw usage('crd expected a module, such as src/website.ts, got none', 'crd');
-  const { out, check } = values;
+  const write = writerOf('crd', values, 'what the modules define');
+  return write(await manifestsOf(positionals.map((path) => resolve(path))));
+}
+
+async function types({ values, positionals, facts, node }: Given): Promise<string> {
+  const { cluster, kubeconfig, context } = values as Record<string, string | undefined>;
+  const isCluster = cluster !== undefined || kubeconfig !== undefined || context !== undefined;
+  if (isCluster === positionals.length > 0)
+    throw usage('types expected either files and addresses, or --cluster', 'types');
+  if (positionals.some(isModule)) requireNode('types', facts, node);
+  const write = writerOf('types', values, 'the types of the definitions');
+  const definitions = isCluster
+    ? await definitionsOfCluster({ kubeconfig, context })
+    : await definitionsOf(positionals);
+  const { group: groups = [], kind: kinds = [] } = values as Record<string, string[] | undefined>;
+  return write(typesOf(definitions, { groups, kinds }));
+}
+
+/** What a command does with its text: prints, writes or compares it, by --out and --check. */
+function writerOf(
+  command: string,
+  { out, check }: Given['values'],
+  what: string,
+): (text: string) => Promise<string> {
   if (check === true && typeof out !== 'string')
-    throw usage('crd --check expected the file to compare with, --out <file>, got none', 'crd');
-  const text = await manifestsOf(positionals.map((path) => resolve(path)));
-  if (typeof out !== 'string') return text;
-  if (check === true) await requireSame(out, text);
-  else await writeWhole(resolve(out), text);
-  return '';
+    throw usage(
+      `${command} --check expected the file to compare with, --out <file>, got none`,
+      command,
+    );
+  return async (text) => {
+    if (typeof out !== 'string') return text;
+    if (check === true) await requireSame(out, text, what);
+    else await writeWhole(resolve(out), text);
+    return '';
+  };
 }
 
 function bench({ values, positionals, err }: Given): Promise<string> {
@@ -229,7 +289,7 @@ function bench({ values, positionals, err }: Given): Promise<string> {
 }
 
 /** Throws if the file differs from the text. Line ends of Windows do not count. */
-async function requireSame(path: string, text: string): Promise<void> {
+async function requireSame(path: string, text: string, what: string): Promise<void> {
   const found = await attempt(`${path} could not be read`, () => readFileSync(path, 'utf8'));
   const [is, expected] = [found, text].map((all) => all.replaceAll('\r\n', '\n').split('\n'));
   const at = expected?.findIndex((line, i) => line !== is?.[i]) ?? -1;
@@ -237,8 +297,8 @@ async function requireSame(path: string, text: string): Promise<void> {
   if (line >= 0)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${path} expected what the modules define, and differs from line ${line + 1} on: run the ` +
-        'command without --check',
+      `${path} expected ${what}, and differs from line ${line + 1} on: run the command without ` +
+        '--check',
     );
 }
 

@@ -9,14 +9,29 @@ import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 
 /**
- * YAML with one document per definition, sorted by name. An export may have any name and be a
+ * YAML with one document per definition, sorted by name.
+ *
+ * @throws CapstanError INVALID_ARGUMENT as definitionsOfModules
+ */
+export async function manifestsOf(paths: readonly string[]): Promise<string> {
+  const definitions = await definitionsOfModules(paths);
+  const documents = definitions.map((crd) =>
+    attempt(`${crd.metadata.name} could not be written as YAML`, () => yamlOf(crd)),
+  );
+  return (await Promise.all(documents)).join('---\n');
+}
+
+/**
+ * The definitions that modules export, sorted by name. An export may have any name and be a
  * result of `defineCustomResource` or a definition. Of several definitions with one name, the one
  * that includes all versions is used.
  *
  * @throws CapstanError INVALID_ARGUMENT for a module that exports no definition or cannot be
  *   loaded, and if no definition of a name has all of its versions
  */
-export async function manifestsOf(paths: readonly string[]): Promise<string> {
+export async function definitionsOfModules(
+  paths: readonly string[],
+): Promise<CustomResourceDefinition[]> {
   const found = new Map<string, CustomResourceDefinition[]>();
   for (const path of paths) {
     const definitions = await attempt(`${path} could not be loaded`, async () => {
@@ -34,13 +49,7 @@ export async function manifestsOf(paths: readonly string[]): Promise<string> {
       found.set(name, [...(found.get(name) ?? []), definition]);
     }
   }
-  const documents = [...found]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, all]) => {
-      const whole = wholeOf(name, all);
-      return attempt(`${name} could not be written as YAML`, () => yamlOf(whole));
-    });
-  return (await Promise.all(documents)).join('---\n');
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => wholeOf(name, all));
 }
 
 /** The definition that has all versions. Applying any other one would remove versions silently. */

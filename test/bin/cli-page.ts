@@ -35,7 +35,7 @@ const block = (text: string): string => `\`\`\`text\n${text}\n\`\`\`\n`;
 
 /** The commands that the help names: the indented lines in front of the examples. */
 export async function commandNames(): Promise<string[]> {
-  return [...(await helpOf()).matchAll(/^ {2}(?!capstan )([a-z]+) {2,}/gm)].map(
+  return [...(await helpOf()).matchAll(/^ {2}(?!capstan )([a-z]+(?: [a-z]+)?) {2,}/gm)].map(
     ([, name = '']) => name,
   );
 }

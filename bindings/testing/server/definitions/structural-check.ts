@@ -199,7 +199,7 @@ export function isPattern(pattern: string): boolean {
   const plain = pattern
     .replaceAll(/\\(?:[AzQE]|pN)/g, '')
     .replaceAll(/\[\[:\^?\w+:\]\]/g, 'x')
-    .replace(/^\(\?[imsU-]+\)/, '')
+    .replaceAll(/\(\?[imsU-]+\)/g, '')
     .replaceAll(/\(\?[imsU-]*:/g, '(?:')
     .replaceAll('(?P<', '(?<');
   try {

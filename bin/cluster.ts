@@ -1,0 +1,53 @@
+/**
+ * A client of the cluster that a kubeconfig names, for commands that ask one. The kubeconfig is
+ * read by the peer `@kubernetes/client-node`.
+ */
+import { CapstanError } from 'capstan';
+import { type Client, newClient } from 'capstan/client';
+import { kubeConfigTransport } from 'capstan/client-node';
+import { attempt } from './attempt.ts';
+
+/** Which cluster. Without a file it is that of `KUBECONFIG`, `~/.kube/config` or the own Pod. */
+export interface ClusterChoice {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+}
+
+/** The field manager of what commands write. */
+export const FIELD_OWNER = 'capstan';
+
+/** Calls a function with a client, and closes its connections when the function has ended. */
+export async function onCluster<T>(
+  { kubeconfig, context }: ClusterChoice,
+  use: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { KubeConfig } = await peer();
+  const config = new KubeConfig();
+  await attempt('the kubeconfig could not be read', () =>
+    kubeconfig === undefined ? config.loadFromDefault() : config.loadFromFile(kubeconfig),
+  );
+  if (context !== undefined) {
+    const names = config.getContexts().map(({ name }) => name);
+    if (!names.includes(context))
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `--context expected one of the kubeconfig, ${names.join(', ')}, got ${context}`,
+      );
+    config.setCurrentContext(context);
+  }
+  await using transport = kubeConfigTransport(config);
+  return await use(newClient({ transport, fieldOwner: FIELD_OWNER }));
+}
+
+async function peer(): Promise<typeof import('@kubernetes/client-node')> {
+  try {
+    return await import('@kubernetes/client-node');
+  } catch (cause) {
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      'a kubeconfig is read by the package "@kubernetes/client-node": ' +
+        'npm install -D @kubernetes/client-node',
+      { cause },
+    );
+  }
+}
