@@ -61,8 +61,7 @@ function deploymentOf(number: number): Deployment {
   const namespace = `team-${number % NAMESPACES}`;
   const app = `${word()}-${word()}-${number}`;
   const replicaSet = `${app}-${letters(random, 10)}`;
-  // biome-ignore lint/suspicious/noExplicitAny: the Pod of the peers is plain JSON
-  const one = pod(0) as any;
+  const one = JSON.parse(JSON.stringify(pod(0)));
   const { metadata, spec, status } = one;
   const created = mark('created');
   Object.assign(metadata, {
