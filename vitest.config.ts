@@ -8,7 +8,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const alias = [
   { find: /^capstan$/, replacement: at('./bindings/index.ts') },
   {
-    find: /^capstan\/(workqueue|cache|controller|client|kinds|leaderelection|manager|client-node|testing)$/,
+    find: /^capstan\/(workqueue|cache|controller|client|kinds|leaderelection|manager|webhook|client-node|testing)$/,
     replacement: at('./bindings/$1/index.ts'),
   },
   { find: '#core-module', replacement: at('./bindings/wasm/core-module.ts') },

@@ -159,6 +159,7 @@ const SUBPATHS = [
   'client',
   'leaderelection',
   'manager',
+  'webhook',
   'client-node',
   'testing',
   'kinds',

@@ -142,6 +142,16 @@ export const TASKS: readonly Task[] = [
     },
   },
   {
+    page: 'admit-objects',
+    title: 'Admit objects',
+    about: 'From `capstan/webhook`, on the server of `capstan/manager`.',
+    parts: {
+      Webhooks: ['newWebhookManagedBy', 'WebhookBuilder', 'Validator', 'Defaulter'],
+      'In a handler': ['AdmissionRequest', 'AdmissionDenied'],
+      'The server': ['WebhookOptions', 'WebhookServer'],
+    },
+  },
+  {
     page: 'choose-what-to-reconcile',
     title: 'Choose what to reconcile',
     about:

@@ -91,6 +91,8 @@ export type ErrorCode =
   | 'INVALID_OBJECT'
   /** The server does not serve a CustomResourceDefinition: see CRDError. */
   | 'CRD'
+  /** A webhook denies a request: see AdmissionDenied. */
+  | 'ADMISSION_DENIED'
   /** A reconcile error that must not be retried. */
   | 'TERMINAL';
 

@@ -47,5 +47,11 @@ export type { GroupName, Ready } from './runnable-group.ts';
 export type { GroupedRunnable } from './runnables.ts';
 export type { Service } from './servers.ts';
 export { setupSignalHandler } from './signals.ts';
+export {
+  type SelfManagedCertificates,
+  type WebhookClientConfig,
+  type WebhookOptions,
+  WebhookServer,
+} from './webhook-server.ts';
 
 requireNode('capstan/manager');

@@ -52,6 +52,7 @@ import type { HTTPHandler } from './router.ts';
 import type { GroupMember, GroupName, RunnableGroup } from './runnable-group.ts';
 import { type GroupedRunnable, Runnables } from './runnables.ts';
 import { Servers, type Service } from './servers.ts';
+import type { WebhookServer } from './webhook-server.ts';
 
 /** The `name` label of the informers' metrics. */
 const INFORMERS = 'manager';
@@ -89,15 +90,20 @@ export interface ControllerManager extends Manager {
    */
   url(service: Service): string | undefined;
   /**
+   * The server of the option `webhook`; `undefined` without it. controller-runtime:
+   * GetWebhookServer.
+   */
+  readonly webhookServer: WebhookServer | undefined;
+  /**
    * Adds a liveness check to `/healthz`, which tells the kubelet whether to restart the process.
    * There are already `ping` and, with an election, `leaderElection`.
    */
   addHealthzCheck(name: string, check: Checker): void;
   /**
-   * Adds a readiness check to `/readyz`. There are already `ping` and `informer-sync`, for the
-   * informers that were requested before the start. The sources of controllers have no check,
-   * because they may wait for a kind that is not served yet or for a webhook of this process: see
-   * the log and the live page.
+   * Adds a readiness check to `/readyz`. There are already `ping`, with webhooks `webhook`, and
+   * `informer-sync`, for the informers that were requested before the start. The sources of
+   * controllers have no check, because they may wait for a kind that is not served yet or for a
+   * webhook of this process: see the log and the live page.
    */
   addReadyzCheck(name: string, check: Checker): void;
   /**
@@ -225,6 +231,7 @@ class RuntimeManager implements ControllerManager {
       }),
     );
     for (const server of this.#servers.all()) this.#runnables.add(server);
+    if (this.webhookServer !== undefined) this.#collectors.add(this.webhookServer);
     const { cache: own } = this;
     this.#runnables
       .group('caches')
@@ -251,6 +258,10 @@ class RuntimeManager implements ControllerManager {
 
   elected(): Promise<void> {
     return this.#elected.promise;
+  }
+
+  get webhookServer(): WebhookServer | undefined {
+    return this.#servers.webhooks;
   }
 
   holdsLease(): boolean {
@@ -450,6 +461,14 @@ class RuntimeManager implements ControllerManager {
     this.addHealthzCheck('ping', healthz.ping);
     this.addReadyzCheck('ping', healthz.ping);
     if (this.#election !== undefined) this.addHealthzCheck('leaderElection', this.#election.check);
+    const { webhookServer } = this;
+    if (webhookServer !== undefined)
+      this.addReadyzCheck(
+        'webhook',
+        healthz.unless(() =>
+          webhookServer.url === undefined ? 'the webhook server does not listen yet' : undefined,
+        ),
+      );
     this.addReadyzCheck(
       'informer-sync',
       healthz.unless(() =>

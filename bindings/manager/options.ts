@@ -22,6 +22,12 @@ import type { LeaderElectorOptions, ResourceLock } from '../leaderelection/index
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import type { HTTPHandler } from './router.ts';
+import {
+  requireWebhookOptions,
+  type SelfManagedCertificates,
+  type WebhookClientConfig,
+  type WebhookOptions,
+} from './webhook-server.ts';
 
 /** In milliseconds. controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
 const GRACEFUL_SHUTDOWN_MS = 30_000;
@@ -193,6 +199,11 @@ export interface ManagerOptions {
    * `false`: not served. On the metrics server, `metrics.filter` applies to the page too.
    */
   debugPage?: boolean | DebugPageOptions | undefined;
+  /**
+   * The HTTPS server of webhooks; `newWebhookManagedBy` of `capstan/webhook` registers them.
+   * Default: no server. On the address of another service, that is served over HTTPS too.
+   */
+  webhook?: WebhookOptions | undefined;
 }
 
 const ELECTION_NAMES = namesOf<LeaderElectionOptions>()({
@@ -232,6 +243,27 @@ const MANAGER_NAMES = namesOf<ManagerOptions>()({
   metrics: namesOf<MetricsOptions>()({ bindAddress: 1, tls: 1, extraHandlers: 1, filter: 1 }),
   profiling: namesOf<ProfilingOptions>()({ bindAddress: 1, allowRemote: 1 }),
   debugPage: namesOf<DebugPageOptions>()({ bindAddress: 1, allowRemote: 1, hosts: 1 }),
+  webhook: namesOf<WebhookOptions>()({
+    bindAddress: 1,
+    certDir: 1,
+    selfManaged: namesOf<SelfManagedCertificates>()({
+      namespace: 1,
+      secretName: 1,
+      dnsNames: 1,
+      install: 1,
+    }),
+    clientConfig: namesOf<WebhookClientConfig>()({
+      service: namesOf<NonNullable<WebhookClientConfig['service']>>()({
+        namespace: 1,
+        name: 1,
+        port: 1,
+      }),
+      url: 1,
+    }),
+    configurationName: 1,
+    install: 1,
+    maxBodyBytes: 1,
+  }),
 });
 
 export type ManagerSettings = ManagerOptions &
@@ -289,6 +321,13 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
     requireFunction('options.metrics.filter', settings.metrics.filter);
   parseBindAddress('options.healthProbe.bindAddress', settings.healthProbe.bindAddress);
   parseBindAddress('options.metrics.bindAddress', settings.metrics.bindAddress);
+  if (options.webhook !== undefined) {
+    requireObject('options.webhook', options.webhook);
+    requireWebhookOptions('options.webhook', options.webhook);
+    const { bindAddress = ':9443' } = options.webhook;
+    if (settings.metrics.tls !== undefined && bindAddress === settings.metrics.bindAddress)
+      throw invalid('options.metrics.tls', 'none on the address of the webhooks', options.metrics);
+  }
   requireLocal(
     'options.profiling',
     settings.profiling,

@@ -1,6 +1,6 @@
 /**
- * The HTTP services of a manager: health probes, metrics, profiles and the live page, on one server
- * for each bind address.
+ * The HTTP services of a manager: health probes, metrics, profiles, the live page and webhooks, on
+ * one server for each bind address.
  *
  * Invariant: other machines can request paths below `/debug/` only if the service's options allow
  * it, or if `metrics.filter` lets them pass on the address of the metrics.
@@ -19,12 +19,13 @@ import { type PageAccess, refusal } from './page/access.ts';
 import type { LivePageHandler } from './page/debug-page.ts';
 import { serveProfiles } from './profiling.ts';
 import { type HTTPHandler, Router, sendText, targetOf } from './router.ts';
+import { WebhookServer } from './webhook-server.ts';
 
 const METRICS = '/metrics';
 const DEBUG_PAGE = '/debug/capstan';
 
 /** The HTTP services of a manager. */
-export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage';
+export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage' | 'webhook';
 
 /** Makes the live page with the given access rules. */
 export type NewPage = (access: {
@@ -40,6 +41,8 @@ export class Servers {
   readonly #healthz: HealthHandler;
   readonly #readyz: HealthHandler;
   readonly #collectors: Iterable<Collector>;
+  /** Undefined without the option `webhook`. */
+  readonly webhooks: WebhookServer | undefined;
 
   /** `collectors` is read on each scrape. */
   constructor(settings: ManagerSettings, collectors: Iterable<Collector>, newPage: NewPage) {
@@ -51,8 +54,13 @@ export class Servers {
     this.#mountMetrics();
     this.#mountProfiles();
     this.#mountPage(newPage);
+    this.webhooks = this.#mountWebhooks();
+    const webhookAddress = this.#addresses.get('webhook');
     for (const [bindAddress, { router, names }] of this.#routers) {
-      const tls = bindAddress === settings.metrics.bindAddress ? settings.metrics.tls : undefined;
+      const ownTLS =
+        bindAddress === settings.metrics.bindAddress ? settings.metrics.tls : undefined;
+      const servesWebhooks = bindAddress === webhookAddress;
+      const tls = servesWebhooks ? this.webhooks?.tls : ownTLS;
       const { clock, logger } = settings;
       const name = names.join(', ');
       this.#servers.set(
@@ -63,6 +71,8 @@ export class Servers {
           handler: router.serve,
           clock,
           logger,
+          // With another service on its address it is there from the start.
+          webhooks: servesWebhooks && names.length === 1,
           ...(tls === undefined ? {} : { tls }),
         }),
       );
@@ -181,6 +191,18 @@ export class Servers {
     }
     const packed = await gzipped(text);
     response.writeHead(200, { ...headers, 'content-encoding': 'gzip' }).end(packed);
+  }
+
+  #mountWebhooks(): WebhookServer | undefined {
+    const { webhook, clock } = this.#settings;
+    if (webhook === undefined) return undefined;
+    const server = new WebhookServer(webhook, clock);
+    this.#routerFor('webhook', webhook.bindAddress ?? ':9443', 'webhooks')?.handle(
+      '/',
+      server.serve,
+    );
+    server.listensAt(() => this.url('webhook'));
+    return server;
   }
 
   #filtered(handler: HTTPHandler): HTTPHandler {

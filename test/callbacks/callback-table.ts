@@ -437,12 +437,25 @@ export const PROCESSES: readonly CallbackRow[] = [
       'MetricsOptions.extraHandlers',
       'ControllerManager.addMetricsServerExtraHandler(handler)',
       'HTTPServerOptions.handler',
+      'WebhookServer.register(handler)',
     ],
     what: '`metrics.filter` and HTTP handlers',
     throws: 'the request is answered with 500',
     rubbish: 'a truthy answer of a filter lets the request pass; promises are waited for',
     within: 'allowed',
     tests: ['manager/servers.test.ts'],
+  },
+  {
+    functions: ['Validator.*', 'WebhookBuilder.withDefaulter(change)'],
+    what: 'handlers of webhooks',
+    throws:
+      'AdmissionDenied denies the request; anything else is reported, and the answer is an ' +
+      'internal error (500) with its text',
+    rubbish:
+      'a promise is waited for, up to `timeoutSeconds`: then the signal fires, and the answer is ' +
+      '504; of a defaulter anything but an object or nothing: as if it threw',
+    within: 'allowed',
+    tests: ['webhook/admission.test.ts', 'webhook/server.test.ts'],
   },
   {
     functions: ['Manager.addCollector', 'Collector.text'],
@@ -593,6 +606,9 @@ export const OURS: readonly string[] = [
   'SourceQueue.*',
   'StoreOptions.*',
   'View.*',
+  'WebhookServer.listensAt(url)',
+  'WebhookServer.useCertificates(certificates)',
+  'WebhookSink.*',
   'Writer.*',
   'StoreWriteOptions.guard',
   'WorkQueue.guarded(run)',

@@ -252,6 +252,7 @@ describe('the declarations of the package', () => {
     'leaderelection',
     'manager',
     'testing',
+    'webhook',
     'workqueue',
   ])('compile on Node without the types of the DOM: capstan/%s', (entry) => {
     const program = namesProgram(entry);

@@ -51,6 +51,7 @@ const RULES: Rules = {
     controller: ['base', 'workqueue', 'cache', 'client'],
     'client-node': ['base', 'cache'],
     manager: ['base', 'workqueue', 'cache', 'client', 'leaderelection', 'controller'],
+    webhook: ['base', 'cache', 'client', 'controller', 'manager'],
     testing: ['base', 'workqueue', 'cache', 'client', 'client-node'],
   },
   gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
@@ -58,9 +59,10 @@ const RULES: Rules = {
   packages: {
     '@kubernetes/client-node': 'kinds',
     '@marcbachmann/cel-js': 'testing',
+    rfc6902: 'webhook',
     yaml: 'testing',
   },
-  loadedLater: ['@marcbachmann/cel-js', 'yaml'],
+  loadedLater: ['@marcbachmann/cel-js', 'rfc6902', 'yaml'],
   modules: 'wasm',
 };
 

@@ -61,6 +61,7 @@ describe('the manifest', () => {
     expect(Object.keys(manifest.peerDependencies)).toEqual([
       '@kubernetes/client-node',
       '@marcbachmann/cel-js',
+      'rfc6902',
       'yaml',
     ]);
     expect(manifest.peerDependencies['@kubernetes/client-node']).toMatch(/^\^2\./);
@@ -100,6 +101,7 @@ describe('the manifest', () => {
       'leaderelection',
       'controller',
       'manager',
+      'webhook',
       'client-node',
       'testing',
     ];

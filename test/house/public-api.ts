@@ -13,6 +13,7 @@ export const ENTRIES = [
   'leaderelection',
   'manager',
   'testing',
+  'webhook',
   'workqueue',
 ] as const;
 

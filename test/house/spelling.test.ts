@@ -10,6 +10,7 @@ import * as controller from 'capstan/controller';
 import * as leaderelection from 'capstan/leaderelection';
 import * as manager from 'capstan/manager';
 import * as testing from 'capstan/testing';
+import * as webhook from 'capstan/webhook';
 import * as workqueue from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
 import { root } from '../helpers/repository.ts';
@@ -25,6 +26,7 @@ const modules = [
   leaderelection,
   manager,
   testing,
+  webhook,
   workqueue,
 ];
 const values = new Map<string, unknown>(modules.flatMap((module) => Object.entries(module)));
@@ -57,6 +59,7 @@ const NEW = {
   newSharedInformerFactory: 'client-go informers.NewSharedInformerFactory',
   newStore: 'client-go cache.NewStore',
   newTTLStore: 'client-go cache.NewTTLStore',
+  newWebhookManagedBy: 'controller-runtime builder.WebhookManagedBy',
 };
 
 /** What Kubernetes calls "create": a write, and the controller of the first examples. */

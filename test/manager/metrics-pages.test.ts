@@ -1,11 +1,14 @@
 /** Each metric that a manager serves has a page with its type and labels. */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { newControllerManagedBy } from 'capstan/controller';
 import { ConfigMap } from 'capstan/kinds';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
+import { newWebhookManagedBy } from 'capstan/webhook';
 import { beforeAll, expect, test, vi } from 'vitest';
+import { authority, certificate } from '../helpers/http-servers.ts';
 import { type Family, parseText } from '../helpers/prometheus-text.ts';
 import { root } from '../helpers/repository.ts';
 
@@ -26,11 +29,20 @@ beforeAll(async () => {
   await using server = await ApiServer.start();
   const transport = server.transport();
   const stop = new AbortController();
+  const certDir = mkdtempSync(join(tmpdir(), 'capstan-metrics-'));
+  const { cert, key } = await certificate(await authority(), 'webhooks');
+  writeFileSync(join(certDir, 'tls.crt'), cert);
+  writeFileSync(join(certDir, 'tls.key'), key);
   const manager = newManager({
     transport,
     leaderElection: { id: 'web', namespace: 'default' },
     metrics: { bindAddress: '127.0.0.1:0' },
+    webhook: { bindAddress: 'localhost:0', certDir },
   });
+  newWebhookManagedBy(manager)
+    .for(ConfigMap)
+    .withValidator({ validateCreate: () => undefined })
+    .complete();
   newControllerManagedBy(manager)
     .for(ConfigMap)
     .complete(async () => undefined);
@@ -47,6 +59,7 @@ beforeAll(async () => {
     stop.abort();
     await running;
     await transport.close?.();
+    rmSync(certDir, { recursive: true });
   }
 });
 

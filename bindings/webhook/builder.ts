@@ -1,0 +1,261 @@
+/**
+ * The builder of webhooks: handlers typed by a resource, registered with a manager's webhook
+ * server. controller-runtime: pkg/builder/webhook.go.
+ */
+import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { silentLogger } from '../base/logger.ts';
+import { namesOf, requireMembers, requireNames } from '../base/names.ts';
+import { pathSegment } from '../base/urls.ts';
+import { notResource, type Resource } from '../cache/rest/resource.ts';
+import { requireManager } from '../controller/manager.ts';
+import { isPanic } from '../controller/reconcile.ts';
+import type { ControllerManager, GroupedRunnable } from '../manager/index.ts';
+import {
+  type AdmissionHandlers,
+  type Defaulter,
+  METHODS,
+  VALIDATOR_NAMES,
+  type Validator,
+} from './admission.ts';
+import { admissionHandler } from './handler.ts';
+import { loadDiff } from './json-patch.ts';
+import { AdmissionMetrics } from './metrics.ts';
+import {
+  type DefaulterOptions,
+  type RegisteredResource,
+  registrationOf,
+  requireHandlers,
+  requireRuleOptions,
+  type WebhookRegistration,
+  type WebhookRuleOptions,
+} from './registration.ts';
+
+/** Options of {@link WebhookManagedBy.for}. */
+export interface WebhookForOptions {
+  /** Reviews a subresource, such as `scale`, whose objects have another type. */
+  readonly subResource?: string | undefined;
+}
+
+const FOR_NAMES = namesOf<WebhookForOptions>()({ subResource: 1 });
+
+/** What `newWebhookManagedBy` returns. */
+export interface WebhookManagedBy {
+  /**
+   * Chooses the resource whose objects are reviewed. For a subresource give the type of its
+   * objects, such as `for<Scale>(Website.resource, { subResource: 'scale' })`.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  for<T extends object>(resource: Resource<T, string>): WebhookBuilder<T>;
+  for<T extends object>(
+    resource: Resource<never, string>,
+    options: WebhookForOptions,
+  ): WebhookBuilder<T>;
+}
+
+/** Takes registered webhooks. */
+export interface WebhookSink {
+  add(registration: WebhookRegistration): void;
+}
+
+/**
+ * Begins webhooks that a manager serves. The manager needs the option `webhook`.
+ * controller-runtime: builder.WebhookManagedBy.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for a manager without the option `webhook`
+ * @example
+ * const manager = newManager({ transport, webhook: { certDir: '/certs' } });
+ * newWebhookManagedBy(manager)
+ *   .for(Website)
+ *   .withDefaulter((site) => {
+ *     site.spec.replicas ??= 1;
+ *   })
+ *   .withValidator({
+ *     validateUpdate(old, now) {
+ *       if (old.spec.image !== now.spec.image) throw new AdmissionDenied('image is immutable');
+ *     },
+ *   })
+ *   .complete();
+ */
+export function newWebhookManagedBy(manager: object): WebhookManagedBy {
+  const sink = sinkOf(manager);
+  return {
+    for: <T extends object>(
+      resource: Resource<T, string> | Resource<never, string>,
+      options: WebhookForOptions = {},
+    ) => {
+      requireNames('options', options, 'option of for()', FOR_NAMES);
+      const { group, version, kind, plural, namespaced } = (resource ?? {}) as RegisteredResource;
+      if (![group, version, kind, plural].every((part) => typeof part === 'string'))
+        throw notResource('resource', resource);
+      const { subResource = '' } = options;
+      requireString('options.subResource', subResource);
+      if (subResource !== '' && pathSegment('options.subResource', subResource) !== subResource)
+        throw invalid('options.subResource', 'a name such as "scale"', subResource);
+      return new WebhookBuilder<T>(sink, { group, version, kind, plural, namespaced }, subResource);
+    },
+  };
+}
+
+/** The webhooks of one resource. Nothing is registered before `complete`. */
+export class WebhookBuilder<T extends object> {
+  readonly #sink: WebhookSink;
+  readonly #resource: RegisteredResource;
+  readonly #subResource: string;
+  readonly #registrations = new Map<WebhookRegistration['type'], WebhookRegistration>();
+  #isComplete = false;
+
+  /** @internal */
+  constructor(sink: WebhookSink, resource: RegisteredResource, subResource: string) {
+    this.#sink = sink;
+    this.#resource = resource;
+    this.#subResource = subResource;
+  }
+
+  /**
+   * Sets the function that changes objects before they are stored: its argument, or it returns
+   * another object. It needs the package `rfc6902`.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  withDefaulter(change: Defaulter<T>, options: DefaulterOptions = {}): this {
+    requireFunction('change', change);
+    requireRuleOptions(options, 'mutating');
+    const { operations = ['CREATE', 'UPDATE'] } = options;
+    const admission = this.#admission({ defaulter: change as unknown as Defaulter<object> });
+    this.#set(registrationOf('mutating', this.#resource, admission, operations, options));
+    return this;
+  }
+
+  /**
+   * Sets the validator. Its methods say which operations are reviewed.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  withValidator(validator: Validator<T>, options: WebhookRuleOptions = {}): this {
+    requireMembers('validator', validator, 'method of a Validator', VALIDATOR_NAMES);
+    requireRuleOptions(options, 'validating');
+    const methods = requireHandlers(validator, Object.keys(METHODS));
+    const operations = methods.map((method) => METHODS[method as keyof typeof METHODS]);
+    const admission = this.#admission({ validator: validator as unknown as Validator<object> });
+    this.#set(registrationOf('validating', this.#resource, admission, operations, options));
+    return this;
+  }
+
+  /**
+   * Registers the webhooks.
+   *
+   * @throws CapstanError INVALID_ARGUMENT if there is none, or for a path that is taken
+   */
+  complete(): void {
+    const { kind } = this.#resource;
+    if (this.#isComplete)
+      throw new CapstanError('INVALID_ARGUMENT', `the webhooks of ${kind} are registered already`);
+    if (this.#registrations.size === 0)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `no webhook of ${kind}: call withDefaulter() or withValidator() before complete()`,
+      );
+    for (const registration of this.#registrations.values()) this.#sink.add(registration);
+    this.#isComplete = true;
+  }
+
+  #admission(handlers: Pick<AdmissionHandlers, 'defaulter' | 'validator'>): AdmissionHandlers {
+    return { resource: this.#resource, subResource: this.#subResource, ...handlers };
+  }
+
+  #set(registration: WebhookRegistration): void {
+    const { type, resource } = registration;
+    if (this.#registrations.has(type))
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `${resource.kind} has a ${type} webhook already: one builder takes one of each`,
+      );
+    this.#registrations.set(type, registration);
+  }
+}
+
+const ofManagers = new WeakMap<object, ManagedWebhooks>();
+
+function sinkOf(manager: object): WebhookSink {
+  return manager instanceof RecordedWebhooks ? manager : webhooksOf(manager);
+}
+
+/** The webhooks of a manager; the first call prepares it. Throws CapstanError INVALID_ARGUMENT. */
+export function webhooksOf(manager: object): ManagedWebhooks {
+  let webhooks = ofManagers.get(manager);
+  if (webhooks === undefined) {
+    requireManager('manager', manager);
+    webhooks = new ManagedWebhooks(manager as ControllerManager);
+    ofManagers.set(manager, webhooks);
+  }
+  return webhooks;
+}
+
+/** Stands for a manager: it keeps the registrations and serves nothing. */
+export class RecordedWebhooks implements WebhookSink {
+  readonly registrations: WebhookRegistration[] = [];
+
+  add(registration: WebhookRegistration): void {
+    const other = this.registrations.find(({ path }) => path === registration.path);
+    if (other !== undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `the path ${other.path} already has a handler: use another one`,
+      );
+    this.registrations.push(registration);
+  }
+}
+
+/** Serves the registered webhooks of a manager. */
+export class ManagedWebhooks extends RecordedWebhooks {
+  readonly manager: ControllerManager;
+  readonly #metrics = new AdmissionMetrics();
+  #loadsDiff = false;
+
+  constructor(manager: ControllerManager) {
+    if (manager.webhookServer === undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        'the manager has no webhook server: newManager({ webhook: { certDir } }) has one',
+      );
+    super();
+    this.manager = manager;
+    manager.addCollector(this.#metrics);
+  }
+
+  get server(): NonNullable<ControllerManager['webhookServer']> {
+    return this.manager.webhookServer as NonNullable<ControllerManager['webhookServer']>;
+  }
+
+  override add(registration: WebhookRegistration): void {
+    const { path, admission, timeoutSeconds } = registration;
+    const { clock, logger } = this.manager;
+    const handler = admissionHandler(admission, {
+      clock,
+      timeout: timeoutSeconds * 1000,
+      maxBodyBytes: this.server.options.maxBodyBytes,
+      onError: (error) => {
+        if (isPanic(error)) this.#metrics.panicked();
+        if (logger === silentLogger) handleError(error, `webhook ${path}`);
+        else logger.error('a webhook has failed', { webhook: path, error });
+      },
+      onResponse: ({ allowed, status }) =>
+        this.#metrics.responded(path, allowed, status?.code ?? 200),
+    });
+    this.server.register(path, handler);
+    this.#metrics.add(path);
+    super.add(registration);
+    if (registration.type === 'validating' || this.#loadsDiff) return;
+    this.#loadsDiff = true;
+    // A manager without the library ends at its start, not at the first request.
+    const loaded: GroupedRunnable = {
+      name: 'JSON Patch of webhooks',
+      group: 'webhooks',
+      needLeaderElection: () => false,
+      start: async () => void (await loadDiff()),
+    };
+    this.manager.add(loaded);
+  }
+}

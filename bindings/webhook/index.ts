@@ -1,0 +1,24 @@
+/**
+ * `capstan/webhook`: admission webhooks that a manager serves, typed by the resource.
+ * controller-runtime's `webhook` and `builder.WebhookManagedBy`. It needs `capstan/manager`.
+ */
+
+export {
+  AdmissionDenied,
+  type AdmissionRequest,
+  type Defaulter,
+  type DenialOptions,
+  type Validator,
+} from './admission.ts';
+export {
+  newWebhookManagedBy,
+  type WebhookBuilder,
+  type WebhookForOptions,
+  type WebhookManagedBy,
+} from './builder.ts';
+export type {
+  DefaulterOptions,
+  WebhookRuleOptions,
+  WebhookSelector,
+} from './registration.ts';
+export type { AdmissionOperation, DenialCause, UserInfo } from './review.ts';
