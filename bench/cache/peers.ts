@@ -47,3 +47,38 @@ export interface CachePauses extends LoopFigures {
   /** Updates that came while it was watched. */
   events: number;
 }
+
+/** How a list comes in wire.ts. */
+export const COMPRESSIONS = ['identity', 'gzip'] as const;
+
+/** Of one first list. Bytes are those of the sockets; times are milliseconds. */
+export interface WireFigures {
+  bytes: number;
+  ms: number;
+  cpuMs: number;
+  serverCpuMs: number;
+}
+
+/** What turns.ts lets an informer of many objects do. */
+export const TURNS = [
+  'first-list',
+  'late-handler',
+  'relist',
+  'relist-changed',
+  'resync',
+  'burst',
+  'list-selector',
+  'add-index',
+] as const;
+export type TurnWork = (typeof TURNS)[number];
+
+/** Of one work. Times are milliseconds. */
+export interface TurnFigures extends LoopFigures {
+  work: string;
+  /** The most that a timer of 1 ms came late. */
+  late: number;
+  /** The most CPU of the thread between two runs of that timer. */
+  turnCpu: number;
+  /** From its beginning to the last notification. */
+  totalMs: number;
+}

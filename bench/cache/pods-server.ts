@@ -6,23 +6,29 @@
  * It lists PODS Pods, those of pod-bytes.ts or of varied-pods.ts, whole or in pages, streams them
  * as the reader takes them and keeps none. A
  * watch is silent until `POST /start?rate=R`: from then on it sends R random updates a second, and
- * makes up for what it could not send. `POST /expire` ends every watch with 410; the list has a new
- * version then, but the same Pods. A streamed list is refused, as by servers that do not know it.
+ * makes up for what it could not send; `&count=C` ends that after C of them. `POST /expire` ends
+ * every watch with 410; the list has a new version then, but the same Pods, or with `?changed=yes`
+ * every one changed. A streamed list is refused, as by servers that do not know it.
  * `GET /counts` tells what was served.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { chunksOf, frameText, listTexts, randomUpdates } from './pod-bytes.ts';
+import { chunksOf, frameText, listTexts, NODES, podText, randomUpdates } from './pod-bytes.ts';
 import { variedPodText } from './varied-pods.ts';
 
 const pods = Number(process.argv[2]);
 const port = Number(process.argv.at(-1));
 const textOf =
-  process.argv[3] === 'varied' ? (i: number): string => variedPodText(i, i + 1) : undefined;
+  process.argv[3] === 'varied'
+    ? (i: number): string => variedPodText(i, versionOf(i))
+    : (i: number): string => podText(i, versionOf(i), (i + generation) % NODES);
+const versionOf = (i: number): number => i + 1 + generation * 1_000_000;
 const TICK_MS = 1;
 /** Frames of one write: about 64 KiB. */
 const FRAMES_PER_WRITE = 14;
 
 let version = pods;
+/** How often every Pod has changed. */
+let generation = 0;
 let lists = 0;
 let sent = 0;
 const watches = new Set<ServerResponse>();
@@ -96,11 +102,11 @@ function expire(): void {
   watches.clear();
 }
 
-async function send(response: ServerResponse, rate: number): Promise<void> {
+async function send(response: ServerResponse, rate: number, most: number): Promise<void> {
   const next = randomUpdates(pods);
   const start = performance.now();
-  for (let made = 0; !response.destroyed; ) {
-    const due = Math.floor(((performance.now() - start) * rate) / 1000);
+  for (let made = 0; made < most && !response.destroyed; ) {
+    const due = Math.min(Math.floor(((performance.now() - start) * rate) / 1000), most);
     while (made < due && !response.destroyed) {
       let text = '';
       for (let i = 0; i < FRAMES_PER_WRITE && made < due; i++, made++) text += frameText(next());
@@ -119,9 +125,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   if (pathname === '/start')
-    for (const each of watches) void send(each, Number(searchParams.get('rate')));
-  else if (pathname === '/expire') expire();
-  else if (pathname !== '/counts') return refuse(response, 404, 'NotFound', `no ${pathname}`);
+    for (const each of watches)
+      void send(
+        each,
+        Number(searchParams.get('rate')),
+        Number(searchParams.get('count') ?? Infinity),
+      );
+  else if (pathname === '/expire') {
+    if (searchParams.get('changed') === 'yes') generation++;
+    expire();
+  } else if (pathname !== '/counts') return refuse(response, 404, 'NotFound', `no ${pathname}`);
   response.end(JSON.stringify({ version, lists, sent, watches: watches.size }));
 }
 

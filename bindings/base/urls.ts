@@ -53,6 +53,11 @@ function wrong(what: string, expected: string, got: unknown): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', `"${what}" expected ${expected}${shown}`);
 }
 
+/** Whether the host of a URL is this machine by its name or address. */
+export function isOnThisMachine({ hostname }: Pick<URL, 'hostname'>): boolean {
+  return /^((.+\.)?localhost\.?|127(\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:.+\])$/.test(hostname);
+}
+
 /** The part of a text that may be shown if it is a URL. */
 function bare(text: string): string {
   const at = text.lastIndexOf('@');

@@ -10,6 +10,7 @@ import {
   TransportError,
   type TransportErrorKind,
   type TransportRequest,
+  takesGzip,
 } from '../cache/rest/transport.ts';
 import type { TlsMaterial } from './tls.ts';
 
@@ -40,10 +41,11 @@ export function requestPath(url: URL, { path, query }: TransportRequest): string
  */
 export function requestHeaders(
   target: RequestTarget,
-  { headers, body }: TransportRequest,
+  { headers, body, compression }: TransportRequest,
 ): Record<string, string | number | string[]> {
   const merged: Record<string, string | number | string[]> = { ...target.headers };
   Object.assign(merged, requireHeaders('request.headers', headers));
+  if (takesGzip(compression, target.url)) merged['accept-encoding'] = 'gzip';
   // For a DELETE with a body node:http sends neither a length nor chunks by itself.
   if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);
   return merged;

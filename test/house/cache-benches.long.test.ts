@@ -14,6 +14,8 @@ import {
   type CachePauses,
   MEMORY_PEERS,
   PAUSES_PEERS,
+  TURNS,
+  type TurnFigures,
 } from '../../bench/cache/peers.ts';
 import {
   chunksOf,
@@ -190,6 +192,16 @@ describe('the measured processes', () => {
       });
     },
   );
+
+  it.each(TURNS)('measure the turns of %s', LIMIT, async (work) => {
+    await withServer('cache/pods-server.ts', ['1000'], async (url) => {
+      const args = ['--work', work, '--live', 1000, '--port', new URL(url).port];
+      const turns = await load<TurnFigures>('cache/turns-load.ts', ...args);
+      expect(turns.work).toBe(work);
+      for (const figure of [turns.late, turns.turnCpu, turns.totalMs])
+        expect(figure).toBeGreaterThan(0);
+    });
+  });
 
   it.each(PAUSES_PEERS)('measure pauses: %s', LIMIT, async (peer) => {
     await withServer('cache/pods-server.ts', [String(LIVE)], async (url) => {

@@ -81,6 +81,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly storedObjects: StoredObjects;
   readonly expected: ExpectedKind;
   readonly limits: ValueLimits;
+  readonly leavesOutManagedFields: boolean;
   readonly #trim: Trim;
   /** What is cut beside managedFields, which are found while an object is scanned. */
   readonly #drop: TrimBlock | undefined;
@@ -103,6 +104,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
       maxNesting = MAX_DEPTH,
     } = options;
     this.limits = { maxObjectBytes, maxNesting };
+    this.leavesOutManagedFields = !keepManagedFields;
     this.#givesVersions = options.storedObjects ?? false;
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
@@ -302,6 +304,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
 }
 
 class BytePageReader<T extends object> implements PageReader<T> {
+  readonly leavesOutManagedFields: boolean;
   readonly #decoder: ByteDecoder<T>;
   readonly #stream: ByteStream;
   readonly #what: string;
@@ -316,6 +319,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
+    this.leavesOutManagedFields = decoder.leavesOutManagedFields;
     this.#what = `a list of ${describeKind(decoder.expected)}`;
     this.#stream = new ByteStream(decoder.core, this.#what, decoder.limits);
   }

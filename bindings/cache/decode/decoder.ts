@@ -51,6 +51,8 @@ export interface ListPage<T> {
 export interface PageReader<T> {
   /** Default of the longest body, in bytes. */
   readonly mostBytes?: number;
+  /** As of its {@link Decoder}. */
+  readonly leavesOutManagedFields?: boolean;
   /** May throw CapstanError DECODE as soon as the bytes cannot be a list. */
   push(chunk: Uint8Array): void;
   /** The page; called after the last byte. Throws CapstanError DECODE. */
@@ -63,6 +65,8 @@ export interface PageReader<T> {
 export interface Decoder<T> {
   frames(): FrameReader<T>;
   page(): PageReader<T>;
+  /** `metadata.managedFields` are removed, so that the server need not send them. */
+  readonly leavesOutManagedFields?: boolean;
   /**
    * Called with true before the reflector collects all objects, by pages or as a stream, and with
    * false after it; objects of that list that were not passed on are then no longer needed.
@@ -117,9 +121,11 @@ export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
  */
 export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
   const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
+  const leavesOutManagedFields = options !== undefined && !(options.keepManagedFields ?? false);
   return {
+    leavesOutManagedFields,
     frames: () => new JsonFrameReader<T>(expected, trim, new FrameDecoder(options)),
-    page: () => new JsonPageReader<T>(expected, trim),
+    page: () => new JsonPageReader<T>(expected, trim, leavesOutManagedFields),
   };
 }
 
@@ -185,15 +191,17 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
 /** Collects the text and parses it at the end. */
 class JsonPageReader<T> implements PageReader<T> {
   readonly mostBytes = 2 ** 29; // the longest text of V8
+  readonly leavesOutManagedFields: boolean;
   readonly #expected: ExpectedKind;
   readonly #trim: Trim | undefined;
   /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
 
-  constructor(expected: ExpectedKind, trim: Trim | undefined) {
+  constructor(expected: ExpectedKind, trim: Trim | undefined, leavesOutManagedFields: boolean) {
     this.#expected = expected;
     this.#trim = trim;
+    this.leavesOutManagedFields = leavesOutManagedFields;
   }
 
   push(chunk: Uint8Array): void {

@@ -94,6 +94,8 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   idleTimeout?: number | undefined;
   /** The longest answer to a list, in bytes: see {@link ListWatchOptions.maxListBytes}. */
   maxListBytes?: number | undefined;
+  /** Whether lists come compressed: see {@link ListWatchOptions.compression}. Default `'auto'`. */
+  compression?: ListWatchOptions['compression'];
   /**
    * Changes objects before they are stored: see {@link SharedIndexInformerOptions.transform}.
    * client-go: WithTransform.
@@ -128,6 +130,7 @@ export const FACTORY_NAMES = namesOf<FactoryOptions>()({
   tweakListOptions: 1,
   idleTimeout: 1,
   maxListBytes: 1,
+  compression: 1,
 });
 
 /** Throws CapstanError INVALID_ARGUMENT. */

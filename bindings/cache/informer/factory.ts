@@ -335,6 +335,7 @@ export class SharedInformerFactory {
       tweakListOptions,
       idleTimeout,
       maxListBytes,
+      compression,
       customResync: ____,
       perResource: _____,
       name,
@@ -354,7 +355,7 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection,
   ): ListWatch<T, I> {
-    const { tweakListOptions: tweak, idleTimeout, maxListBytes } = this.#options;
+    const { tweakListOptions: tweak, idleTimeout, maxListBytes, compression } = this.#options;
     const namespace = this.#namespaceOf(resource, selection);
     return new ListWatch(this.#transport, resource, {
       ...selection,
@@ -362,6 +363,7 @@ export class SharedInformerFactory {
       tweak,
       idleTimeout,
       maxListBytes,
+      compression,
     });
   }
 

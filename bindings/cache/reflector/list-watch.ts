@@ -3,6 +3,7 @@
  * and headers, and the expected kind of the objects. client-go: tools/cache/listwatch.go.
  */
 import {
+  hasCode,
   invalid,
   requireFunction,
   requireInteger,
@@ -25,7 +26,7 @@ import { noteMetadataOnly } from '../rest/metadata-only.ts';
 import { groupVersion, notResource, type Resource } from '../rest/resource.ts';
 import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from '../rest/status-error.ts';
-import { requireTransport, type Transport } from '../rest/transport.ts';
+import { requireTransport, type Transport, type TransportRequest } from '../rest/transport.ts';
 import { adviceOn404, confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { ListQuery } from './pager.ts';
 import type { Selection } from './selection.ts';
@@ -67,7 +68,19 @@ export interface ListWatchOptions {
    * cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
    */
   maxListBytes?: number | undefined;
+  /**
+   * Whether lists come compressed by gzip: `'auto'`, the default, unless the server is on this
+   * machine, where bytes cost less than decompressing them; `'gzip'`; or `'identity'`, never.
+   * kube-apiserver compresses answers of more than 128 KiB, real Pods to about a twentieth. Watches
+   * are never compressed. A body that grows more than 250 times, beyond 32 MiB, is a failure with
+   * CapstanError TOO_LARGE, one that ends early or is broken with DECODE; after either, `'auto'`
+   * asks for uncompressed lists. A transport of your own sees it as `compression` of a request.
+   */
+  compression?: 'auto' | 'gzip' | 'identity' | undefined;
 }
+
+type Compression = NonNullable<ListWatchOptions['compression']>;
+const COMPRESSIONS: readonly unknown[] = ['auto', 'gzip', 'identity'] satisfies Compression[];
 
 export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
   namespace: 1,
@@ -77,6 +90,7 @@ export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
   tweak: 1,
   idleTimeout: 1,
   maxListBytes: 1,
+  compression: 1,
 });
 
 export interface WatchQuery {
@@ -86,6 +100,8 @@ export interface WatchQuery {
   timeoutSeconds: number;
   /** Begin with all objects as ADDED events, followed by a bookmark. KEP-3157. */
   sendInitialEvents?: boolean;
+  /** See {@link Decoder.leavesOutManagedFields}. */
+  leavesOutManagedFields?: boolean | undefined;
 }
 
 /**
@@ -134,6 +150,7 @@ export class ListWatch<T, I extends string = never> {
   readonly #tweak: ((query: Record<string, string>) => void) | undefined;
   readonly #idleTimeout: number;
   readonly #maxListBytes: number | undefined;
+  #compression: Compression;
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
     requireTransport('transport', transport);
@@ -145,9 +162,12 @@ export class ListWatch<T, I extends string = never> {
       fieldSelector,
       metadataOnly = false,
       idleTimeout = WATCH_IDLE_MS,
+      compression = 'auto',
     } = options;
     requireMs('idleTimeout', idleTimeout);
     if (options.maxListBytes !== undefined) requireInteger('maxListBytes', options.maxListBytes, 1);
+    if (!COMPRESSIONS.includes(compression))
+      throw invalid('compression', "'auto', 'gzip' or 'identity'", compression);
     if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
     this.#transport = transport;
@@ -164,6 +184,7 @@ export class ListWatch<T, I extends string = never> {
     this.#tweak = options.tweak;
     this.#idleTimeout = idleTimeout;
     this.#maxListBytes = options.maxListBytes;
+    this.#compression = compression;
     const whole = { apiVersion: groupVersion(resource), kind: resource.kind };
     this.#what = describeKind(whole);
     this.expected = metadataOnly
@@ -190,10 +211,15 @@ export class ListWatch<T, I extends string = never> {
     if (query.continue !== '') parameters.continue = query.continue;
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
     try {
-      const exchange = await this.#get(parameters, 'PartialObjectMetadataList', {
-        ...caller,
-        idleMs: LIST_IDLE_MS,
-      });
+      const exchange = await this.#get(
+        parameters,
+        {
+          metadataAs: 'PartialObjectMetadataList',
+          leavesOutManagedFields: reader.leavesOutManagedFields,
+          compression: this.#compression,
+        },
+        { ...caller, idleMs: LIST_IDLE_MS },
+      );
       const most = this.#maxListBytes ?? reader.mostBytes ?? MAX_LIST_BYTES;
       let bytes = 0;
       try {
@@ -210,6 +236,11 @@ export class ListWatch<T, I extends string = never> {
       } finally {
         exchange.close();
       }
+    } catch (error) {
+      // It may be the compression that was broken, or a proxy's of another kind.
+      if (this.#compression === 'auto' && (hasCode(error, 'DECODE') || hasCode(error, 'TOO_LARGE')))
+        this.#compression = 'identity';
+      throw error;
     } finally {
       reader.close();
     }
@@ -229,11 +260,12 @@ export class ListWatch<T, I extends string = never> {
     }
     parameters.timeoutSeconds = String(query.timeoutSeconds);
     const totalMs = query.timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    return this.#get(parameters, 'PartialObjectMetadata', {
-      ...caller,
-      totalMs,
-      idleMs: this.#idleTimeout,
-    });
+    const { leavesOutManagedFields } = query;
+    return this.#get(
+      parameters,
+      { metadataAs: 'PartialObjectMetadata', leavesOutManagedFields },
+      { ...caller, totalMs, idleMs: this.#idleTimeout },
+    );
   }
 
   /**
@@ -250,11 +282,11 @@ export class ListWatch<T, I extends string = never> {
     };
     try {
       (
-        await this.#get(query, 'PartialObjectMetadataList', {
-          ...caller,
-          idleMs: LIST_IDLE_MS,
-          repeats: 0,
-        })
+        await this.#get(
+          query,
+          { metadataAs: 'PartialObjectMetadataList' },
+          { ...caller, idleMs: LIST_IDLE_MS, repeats: 0 },
+        )
       ).close();
       return undefined;
     } catch (error) {
@@ -330,17 +362,20 @@ export class ListWatch<T, I extends string = never> {
 
   async #get(
     query: Record<string, string>,
-    metadataAs: string,
+    wanted: Wanted,
     options: Caller & Pick<RepeatOptions, 'idleMs' | 'totalMs' | 'repeats'>,
   ) {
     this.#applyTweak(query);
-    const accept = this.#metadataOnly
+    const { metadataAs, leavesOutManagedFields = false, compression = 'identity' } = wanted;
+    const plain = this.#metadataOnly
       ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1`
       : 'application/json';
+    const accept = leavesOutManagedFields ? withoutManagedFields(plain) : plain;
     // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and some
     // runtimes read only the first.
     const headers = { accept, 'accept-encoding': 'identity' };
-    const request = { method: 'GET', path: this.#path, query, headers };
+    const request: TransportRequest = { method: 'GET', path: this.#path, query, headers };
+    if (compression !== 'identity') request.compression = compression;
     // Only bytes of successful answers count as a sign of life.
     let succeeded = false;
     const onBytes = (now: number): void => {
@@ -367,6 +402,22 @@ export class ListWatch<T, I extends string = never> {
     }
     return exchange;
   }
+}
+
+/** What a request wants of its answer. */
+interface Wanted {
+  /** With `metadataOnly`, the kind that metadata come as. */
+  metadataAs: string;
+  leavesOutManagedFields?: boolean | undefined;
+  compression?: Compression | undefined;
+}
+
+/**
+ * KEP-5958. A kube-apiserver that does not know the parameter ignores it; a server that wants to
+ * know each takes the second type.
+ */
+function withoutManagedFields(type: string): string {
+  return `${type};drop=metadata.managedFields,${type};q=0.9`;
 }
 
 function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: string): string {

@@ -41,7 +41,8 @@ export class WatchStream<T> {
     query: WatchQuery,
     caller: Caller,
   ): Promise<WatchStream<T>> {
-    const exchange = await listWatch.watch(query, caller);
+    const { leavesOutManagedFields } = decoder;
+    const exchange = await listWatch.watch({ ...query, leavesOutManagedFields }, caller);
     try {
       return new WatchStream(exchange, decoder.frames(), `watch of ${listWatch.describe()}`);
     } catch (error) {

@@ -8,7 +8,7 @@
 import { CapstanError, hasCode, invalid, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { serverURL } from '../../base/urls.ts';
+import { isOnThisMachine, serverURL } from '../../base/urls.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
 
 /** What other values than transports have, which are passed in place of one. */
@@ -51,6 +51,12 @@ export interface TransportRequest {
    * requests one chunk at a time and copies the bytes that it keeps. Default false.
    */
   transient?: boolean | undefined;
+  /**
+   * The answer may come compressed, which the transport takes off: it asks for gzip in place of the
+   * header `accept-encoding`; `'auto'`: unless the server is on this machine. A transport that does
+   * not know this member sends the header as it is.
+   */
+  compression?: 'auto' | 'gzip' | undefined;
   /**
    * Called just before the request is sent, after the waits for credentials, rate limits and the
    * connection; it may be called more than once. If it throws, nothing is sent and `request`
@@ -183,11 +189,15 @@ const FETCH_NAMES = namesOf<FetchTransportOptions>()({ headers: 1, fetch: 1 });
  * A dead connection is detected only because no bytes arrive: see `idleTimeout` of {@link
  * ListWatchOptions}.
  *
- * Requests set `accept-encoding: identity`, but browsers ignore that and send gzip. Chromium reads
- * the first gzip member of a body and silently drops the rest, and kube-apiserver (from 1.37) ends
- * a member at each flush of a watch: events then come late, when the watch is opened again. Use a
- * proxy that sends `identity`. Deno gives compressed bytes as they are, which is a DECODE error
- * here; Node, Bun and workerd read all members.
+ * A list may come compressed (see `compression` of {@link ListWatchOptions}): then the request has
+ * no `accept-encoding`, and fetch itself asks for what it knows and takes it off, also in Deno. How
+ * long the body was on the wire is not known here, so only `maxListBytes` bounds it.
+ *
+ * Other requests set `accept-encoding: identity`, but browsers ignore that and send gzip. Chromium
+ * reads the first gzip member of a body and silently drops the rest, and kube-apiserver (from 1.37)
+ * ends a member at each flush of a watch: events then come late, when the watch is opened again.
+ * Use a proxy that sends `identity`. Deno gives compressed bytes as they are, which is a DECODE
+ * error here; Node, Bun and workerd read all members.
  *
  * Redirects are not followed: the answer is the 3xx itself or, in browsers, which hide it, a
  * TransportError of kind 'unknown'.
@@ -214,11 +224,14 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
 
   return {
     host: () => host,
-    async request({ method, path, query, headers, body, signal, beforeSend }) {
+    async request({ method, path, query, headers, body, signal, beforeSend, compression }) {
       const url = requestURL(base, path, query);
+      const own = requireHeaders('request.headers', headers);
+      const sent: Record<string, string> = { ...common, ...own };
+      if (takesGzip(compression, address)) delete sent['accept-encoding'];
       const init = {
         method,
-        headers: new Headers({ ...common, ...requireHeaders('request.headers', headers) }),
+        headers: new Headers(sent),
         body: body as BodyInit | undefined,
         signal,
         redirect: 'manual' as const,
@@ -240,6 +253,14 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
       };
     },
   };
+}
+
+/** Whether a request asks a server at this address for gzip. */
+export function takesGzip(
+  compression: TransportRequest['compression'],
+  server: Pick<URL, 'hostname'>,
+): boolean {
+  return compression === 'gzip' || (compression === 'auto' && !isOnThisMachine(server));
 }
 
 function requestURL(base: string, path: string, query: Record<string, string> | undefined): string {

@@ -1,8 +1,14 @@
-import { ListWatch, type ListWatchOptions } from 'capstan/cache';
+import {
+  ListWatch,
+  type ListWatchOptions,
+  list,
+  SharedIndexInformer,
+  type SharedIndexInformerOptions,
+} from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import type { PageReader } from '../../../bindings/cache/decode/decoder.ts';
-import { answer, Stream } from '../../helpers/cache/live-server.ts';
+import { answer, LiveServer, Stream } from '../../helpers/cache/live-server.ts';
 import {
   configMapAt,
   listBody,
@@ -254,5 +260,47 @@ describe('a ListWatch with metadataOnly', () => {
       code: 'DECODE',
       message: expect.stringContaining('the server sends whole objects'),
     });
+  });
+});
+
+describe('managedFields', () => {
+  const json = 'application/json';
+  const as = (kind: string) => `${json};as=${kind};g=meta.k8s.io;v=v1`;
+  const less = (type: string) => `${type};drop=metadata.managedFields,${type};q=0.9`;
+
+  test.each<[SharedIndexInformerOptions<ConfigMap>, boolean]>([
+    [{}, true],
+    [{ keep: 'objects' }, true],
+    [{ transform: (object) => object }, true],
+    [{ keepManagedFields: true }, false],
+    [{ keepManagedFields: true, keep: 'objects' }, false],
+  ])(
+    'of an informer with %o: the server is asked to leave them out: %s',
+    async (options, leaves) => {
+      for (const metadataOnly of [false, true]) {
+        const server = new LiveServer();
+        const informer = new SharedIndexInformer(
+          new ListWatch(server, ConfigMaps, { metadataOnly }),
+          { ...options, clock: new FakeClock(), watchErrorHandler: () => undefined },
+        );
+        const stop = new AbortController();
+        const running = informer.run({ signal: stop.signal });
+        await new FakeClock().settle();
+        stop.abort();
+        await running;
+        const types = metadataOnly
+          ? [as('PartialObjectMetadataList'), as('PartialObjectMetadata')]
+          : [json, json];
+        const accepted = server.requests.map(({ headers }) => headers?.accept);
+        const expected = types.map((type) => (leaves ? less(type) : type));
+        expect(accepted).toEqual(metadataOnly ? expected.slice(0, accepted.length) : expected);
+      }
+    },
+  );
+
+  test('of a single list or watch: all is asked for', async () => {
+    const server = new LiveServer();
+    await list(server, ConfigMaps);
+    expect(server.requests.map(({ headers }) => headers?.accept)).toEqual([json]);
   });
 });
