@@ -14,11 +14,13 @@ import { runBench } from './bench.ts';
 import { BENCH_FLAGS, BENCH_HELP, benchOptionsOf } from './bench-options.ts';
 import { capstanSource } from './capstan-source.ts';
 import { manifestsOf } from './crd.ts';
+import { CRD_DIFF_FLAGS, CRD_DIFF_HELP, type Printed, runCrdDiff } from './crd-diff-command.ts';
 import { definitionsOf, definitionsOfCluster, isModule } from './definition-files.ts';
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
 import { typesOf } from './types.ts';
+import { usage } from './usage.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Where a command writes. */
@@ -27,12 +29,12 @@ export interface CliOutput {
   err(text: string): void;
 }
 
-/** A command: its help, its options, and what it does. It returns what stdout gets. */
+/** A command. It returns what stdout gets, and perhaps an exit code. */
 interface Command {
   readonly summary: string;
   readonly help: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
-  run(given: Given): Promise<string>;
+  run(given: Given): Promise<string | Printed>;
 }
 
 interface Given {
@@ -102,6 +104,12 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     options: { out: text, check: flag },
     run: crd,
   },
+  'crd diff': {
+    summary: 'prints what in new definitions breaks clients or stored objects',
+    help: CRD_DIFF_HELP,
+    options: CRD_DIFF_FLAGS,
+    run: crdDiff,
+  },
   types: {
     summary: 'prints TypeScript types and resources of CustomResourceDefinitions',
     help: `Usage: capstan types <file-or-address>... [options]
@@ -143,7 +151,7 @@ Example: capstan types crds.yaml --group cert-manager.io --out src/resources/cer
 const HELP = `Usage: capstan <command> [options]
 
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(8)}${summary}\n`)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`)
   .join('')}
   capstan <command> --help    shows the options of a command
   capstan --version           shows the version of capstan
@@ -160,8 +168,10 @@ export async function main(
   node: string = process.versions.node,
 ): Promise<number> {
   try {
-    out(await carryOut(args, node, err));
-    return 0;
+    const printed = await carryOut(args, node, err);
+    const { text, code } = typeof printed === 'string' ? { text: printed, code: 0 } : printed;
+    out(text);
+    return code;
   } catch (error) {
     err(`capstan: ${describe(error)}\n`);
     return 1;
@@ -172,15 +182,25 @@ async function carryOut(
   args: readonly string[],
   node: string,
   err: CliOutput['err'],
-): Promise<string> {
-  const [name, ...rest] = args;
+): Promise<string | Printed> {
+  const [name, ...rest] = withSubcommand(args);
   const { facts, own } = ownPackage();
   if (name === '--version' || name === '-v') return `${facts.version}\n`;
   if (name === undefined || name === '--help' || name === '-h') return HELP;
-  if (name === 'help') return rest[0] === undefined ? HELP : commandOf(rest[0]).help;
+  if (name === 'help') {
+    const [of] = withSubcommand(rest);
+    return of === undefined ? HELP : commandOf(of).help;
+  }
   const command = commandOf(name);
   if (rest.includes('--help') || rest.includes('-h')) return command.help;
   return command.run({ ...parse(name, rest, command), facts, own, node, err });
+}
+
+/** `crd diff` is one name. */
+function withSubcommand([first, second, ...rest]: readonly string[]): string[] {
+  const both = `${first} ${second}`;
+  if (Object.hasOwn(COMMANDS, both)) return [both, ...rest];
+  return [first, second, ...rest].filter((part) => part !== undefined);
 }
 
 function commandOf(name: string): Command {
@@ -247,6 +267,11 @@ async function crd({ values, positionals, facts, node }: Given): Promise<string>
     throw usage('crd expected a module, such as src/website.ts, got none', 'crd');
   const write = writerOf('crd', values, 'what the modules define');
   return write(await manifestsOf(positionals.map((path) => resolve(path))));
+}
+
+function crdDiff({ values, positionals, facts, node }: Given): Promise<Printed> {
+  if (positionals.some(isModule)) requireNode('crd diff', facts, node);
+  return runCrdDiff(positionals, values);
 }
 
 async function types({ values, positionals, facts, node }: Given): Promise<string> {
@@ -337,11 +362,6 @@ function parse(
         : `did you mean "--${meant}"?`;
     throw usage(`Unknown option '--${given}' of ${name}: ${hint}`, name, error);
   }
-}
-
-function usage(what: string, command?: string, cause?: unknown): CapstanError {
-  const help = command === undefined ? 'capstan --help' : `capstan ${command} --help`;
-  return new CapstanError('INVALID_ARGUMENT', `${what}; see ${help}`, { cause });
 }
 
 /** Quotes a path for sh, or for cmd.exe and PowerShell on Windows. */
