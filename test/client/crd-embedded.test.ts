@@ -1,9 +1,10 @@
 /** Definitions from schemas on the embedded server, which validates objects like a real one. */
-import type { StatusError } from 'capstan/cache';
+import type { StatusError, Transport } from 'capstan/cache';
 import { type Client, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CASES, objectOf, Wide } from '../helpers/client/crd-cases.ts';
+import { hasDefinitionFeatures } from '../helpers/client/definition-features.ts';
 
 async function started(): Promise<Client> {
   const server = await ApiServer.start();
@@ -50,4 +51,18 @@ it('the embedded server keeps a null in a member of any type', async () => {
   expect(await client.create(Wide.resource, given as never)).toMatchObject({
     spec: { anything: null },
   });
+});
+
+describe('on the embedded server', () => {
+  let server: ApiServer;
+  let transport: Transport;
+  beforeAll(async () => {
+    server = await ApiServer.start();
+    transport = server.transport();
+  });
+  afterAll(async () => {
+    await transport?.close?.();
+    await server?.stop();
+  });
+  hasDefinitionFeatures(() => transport);
 });

@@ -102,6 +102,72 @@ describe('a definition', () => {
     });
   });
 
+  describe('checks paths against the schemas:', () => {
+    const Schema = {
+      ...named,
+      spec: z.object({
+        size: z.int(),
+        host: z.string(),
+        ports: z.array(z.object({ name: z.string() })),
+        labels: z.record(z.string(), z.string()),
+        any: z.unknown(),
+        either: z.union([z.int(), z.string()]),
+      }),
+      status: z.object({ size: z.int().optional() }),
+    };
+    const column = (
+      type: 'string' | 'integer' | 'number' | 'boolean' | 'date',
+      jsonPath: string,
+    ) => ({
+      additionalPrinterColumns: [{ name: 'A', type, jsonPath }],
+    });
+    const scale = (specReplicasPath: string, statusReplicasPath = '.status.size') => ({
+      subresources: { scale: { specReplicasPath, statusReplicasPath } },
+    });
+
+    it.each([
+      [column('string', '.spec.size')],
+      [column('number', '.spec.size')],
+      [column('date', '.metadata.creationTimestamp')],
+      [column('string', '.metadata.labels.a')],
+      [column('string', '.spec.ports[0].name')],
+      [column('string', '.spec.ports[?(@.name=="a.b")].name')],
+      [column('string', '.spec.labels.app')],
+      [column('string', ".spec.labels['a\\.b']")],
+      [column('integer', '.spec.any.thing')],
+      [scale('.spec.size')],
+      [{ selectableFields: ['.spec.host', '.spec.size'] }],
+    ])('%j is taken', (given) => {
+      expect(() => defineCustomResource({ ...Schema, ...given })).not.toThrow();
+    });
+
+    it.each([
+      [column('string', '.spec.hots'), '.spec.hots: the column A expects a member of the schema'],
+      [column('string', '.spec.hots'), '.hots is none: there are size, host, ports, labels, any'],
+      [column('string', '.spec.host.a'), '.a is none'],
+      [column('string', '.spec.ports[0].nam'), '.nam is none: there are name'],
+      [column('string', 'spec.host'), 'a path such as ".spec.host"'],
+      [column('integer', '.spec.host'), 'shows values of type integer, and these are string'],
+      [column('integer', '.spec.either'), 'and these are integer or string'],
+      [column('date', '.spec.size'), 'shows values of type date, and these are integer'],
+      [scale('.spec.host'), '.spec.host: the scale subresource has values of type integer'],
+      [scale('.spec.replicas'), '.spec.replicas: the scale subresource expects a member'],
+      [scale('.status.size'), 'expects a path under .spec., in no list'],
+      [scale('.spec.size', '.spec.size'), 'expects a path under .status., in no list'],
+      [{ selectableFields: ['.spec.labels'] }, 'and these are object'],
+      [{ selectableFields: ['.spec.ports[0].name'] }, 'a selectable field is in no list or map'],
+      [
+        { selectableFields: ['.metadata.name'] },
+        'string, boolean or integer, and these are of any',
+      ],
+      [{ selectableFields: Array(9).fill('.spec.host') }, 'at most 8 selectable fields'],
+    ])('%j is none', (given, why) => {
+      expect(() => defineCustomResource({ ...Schema, ...given })).toThrow(
+        expect.objectContaining({ code: 'SCHEMA', message: expect.stringContaining(why) }),
+      );
+    });
+  });
+
   it('has a status subresource if it has a status, unless disabled', () => {
     const both = { ...named, spec: z.object({}), status: z.object({}) };
     expect(defineCustomResource(both).crd.spec.versions[0]?.subresources).toEqual({ status: {} });

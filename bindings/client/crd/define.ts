@@ -21,6 +21,7 @@ import type {
   PrinterColumn,
   ScaleSubresource,
 } from './definition.ts';
+import { checkFieldPaths } from './field-paths.ts';
 import { canonical } from './nodes.ts';
 import {
   type InferInput,
@@ -68,13 +69,18 @@ export interface CustomResourceOptions<
   /** A schema of objects. It adds the status subresource. */
   readonly status?: Status | undefined;
   readonly subresources?:
-    | { readonly status?: boolean | undefined; readonly scale?: ScaleSubresource | undefined }
+    | {
+        readonly status?: boolean | undefined;
+        /** Its paths are checked against the schemas. */
+        readonly scale?: ScaleSubresource | undefined;
+      }
     | undefined;
   readonly shortNames?: readonly string[] | undefined;
   /** Categories, such as `all` for `kubectl get all`. */
   readonly categories?: readonly string[] | undefined;
+  /** Columns of `kubectl get`. Their paths are checked against the schemas. */
   readonly additionalPrinterColumns?: readonly PrinterColumn[] | undefined;
-  /** Fields for field selectors, such as `.spec.host`. */
+  /** Fields for field selectors, such as `.spec.host`; at most eight, in no list. */
   readonly selectableFields?: readonly string[] | undefined;
   /** The description of the kind, for `kubectl explain`. */
   readonly description?: string | undefined;
@@ -243,6 +249,7 @@ export function defineCustomResource<
   requireSchema('spec', spec);
   if (status !== undefined) requireSchema('status', status);
   const schema = objectSchema(options);
+  checkFieldPaths({ ...options, scale: options.subresources?.scale }, schema);
   const resource = defineResource<Object>()({
     group,
     version,

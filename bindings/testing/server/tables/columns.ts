@@ -3,6 +3,7 @@
  * pkg/printers/internalversion/printers.go. Custom resources have the columns of their definition.
  */
 
+import { jsonText } from '../../../base/exact-json.ts';
 import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
@@ -47,6 +48,7 @@ import {
   textField,
   volumeClass,
 } from './cells.ts';
+import { firstAt } from './json-path.ts';
 
 const suspended = (value: Json | undefined): string =>
   value === true ? 'True' : value === false ? 'False' : '<unset>';
@@ -564,10 +566,10 @@ function customPrinter(columns: readonly JsonObject[]): Printer {
     cells: (object, now) => [
       name(object),
       ...columns.map((each) => {
-        const value = at(object, ...pathOf(stringAt(each, 'jsonPath')));
-        if (value === undefined || value === null) return null;
-        if (each.type === 'date') return sinceText(String(value), now);
-        return typeof value === 'object' ? JSON.stringify(value) : value;
+        const value = firstAt(object, stringAt(each, 'jsonPath')) as Json | undefined;
+        return value === undefined || value === null
+          ? null
+          : cell(stringAt(each, 'type'), value, now);
       }),
     ],
   };
@@ -576,12 +578,19 @@ function customPrinter(columns: readonly JsonObject[]): Printer {
 const dated = (each: PrintColumn): PrintColumn =>
   each.name === 'Age' ? { ...each, type: 'date' } : each;
 
-/**
- * Splits `.spec.host`, as far as printer columns need JSONPath: names, and list items by number.
- */
-function pathOf(jsonPath: string): string[] {
-  return jsonPath
-    .replaceAll(/\[(\d+)\]/g, '.$1')
-    .split('.')
-    .filter((part) => part !== '');
+/** tableconvertor: cellForJSONValue. A column of texts shows any value. */
+function cell(type: string, value: Json, now: number): Json {
+  switch (type) {
+    case 'string':
+      return typeof value === 'object' ? (jsonText(value) as string) : String(value);
+    case 'date':
+      return typeof value === 'string' ? sinceText(value, now) : null;
+    case 'integer':
+      if (typeof value === 'bigint') return value;
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint' ? value : null;
+    default:
+      return typeof value === 'boolean' ? value : null;
+  }
 }
