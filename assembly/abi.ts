@@ -76,6 +76,7 @@ export const ITEMS: i32 = 4; // items begin: those before, if any, do not count
 // whether it is JSON.
 export const RAW: i32 = 5;
 export const STAGED: i32 = 6; // eventStage: the object is staged, and the event taken
+export const OUTSIDE: i32 = 7; // eventStage: outside of the ranges; the event is taken
 export const BAD: i32 = -1; // see FAILURE
 export const TOO_LONG: i32 = -2;
 export const NOT_AN_OBJECT: i32 = -3;
@@ -148,3 +149,9 @@ export const FATE_GOES: u32 = 0;
 export const FATE_STAYS: u32 = 1;
 /** Bytes behind a path (path.ts) or a tree that may be read. */
 export const READ_BEHIND: u32 = 16;
+
+// What scannedPlace answers, beside OUTSIDE.
+export const INSIDE: i32 = 0;
+export const UNHASHED: i32 = 1; // the text has an escape: the host hashes it
+/** The most ranges of a cache. */
+export const MOST_RANGES: u32 = 64;

@@ -23,6 +23,7 @@ export {
   scanExpect, scanExpected, scanHint, scanKeepManaged, scanReport, scannedSlot,
 } from "./scan";
 export { objectMeet, objectMet } from "./changes";
+export { rangesRoom, rangesSet, scannedPlace } from "./ranges";
 export { membersSpans, objectMembers } from "./members";
 export { trimScanned } from "./trim";
 export { shapeAt } from "./shapes";

@@ -1,10 +1,13 @@
 // Keeps the object that was scanned last as a version of a store.
 
-import { IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, STAGED, TYPE_OTHER, VALUE } from "./abi";
+import {
+  INSIDE, IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, OUTSIDE, STAGED, TYPE_OTHER, VALUE,
+} from "./abi";
 import {
   Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes, shapesOf,
   spanAt, spansOf,
 } from "./objects";
+import { scannedPlace } from "./ranges";
 import { report } from "./report";
 import { META, TOP, isExpected, isRegular, reportVersion } from "./scan";
 import { API_VERSION, KIND, METADATA, indexIn, memberAt } from "./shapes";
@@ -109,8 +112,8 @@ export function objectStageLike(objects: Objects, slot: i32): i32 {
 
 /**
  * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
- * once: one call an event instead of five. Of the report, only its type, its resourceVersion and
- * what was staged are valid then.
+ * once: one call an event instead of five. One outside of the ranges is taken alone. Of the report,
+ * only its type, its resourceVersion and what was staged are valid then.
  */
 export function eventStage(stream: Stream, objects: Objects): i32 {
   const code = eventNext(stream);
@@ -118,11 +121,14 @@ export function eventStage(stream: Stream, objects: Objects): i32 {
     code != VALUE || report.hasObject == 0 || report.eventType == TYPE_OTHER ||
     report.escapedNames != 0 || !isRegular() || !isExpected()
   ) return code;
-  const version = objectStage(objects);
-  if (version == NO_MEMORY) return NOT_STAGED;
+  const place = scannedPlace();
+  if (place == INSIDE) {
+    const version = objectStage(objects);
+    if (version == NO_MEMORY) return NOT_STAGED;
+    report.stagedObject = <u32>version;
+    report.stagedShapes = shapesOf(objectAt(objects, <u32>version));
+  } else if (place != OUTSIDE) return code;
   reportVersion();
-  report.stagedObject = <u32>version;
-  report.stagedShapes = shapesOf(objectAt(objects, <u32>version));
   streamTake(stream);
-  return STAGED;
+  return place == INSIDE ? STAGED : OUTSIDE;
 }

@@ -54,17 +54,17 @@ const measured: Row[] = [
   {
     what: 'WebAssembly, caches',
     bytes: readFileSync(`${root}/dist/wasm/cache.wasm`),
-    budget: 16 * KIB,
+    budget: 16.25 * KIB, // a quarter for the ranges of hashes, which are checked on bytes
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 34 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 80 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 84 * KIB },
   { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 51 * KIB },
   {
     what: 'capstan/leaderelection, minified',
     bytes: await bundle('leaderelection'),
     budget: 12 * KIB,
   },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 120 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 124 * KIB },
   { what: 'capstan/kinds, minified', bytes: await bundle('kinds'), budget: 4 * KIB },
   // An object literal: whatever it would import, such as the checks of defineResource, shows here.
   { what: 'Pod of capstan/kinds', bytes: await bundleOf('Pod', 'kinds'), budget: KIB / 4 },

@@ -70,6 +70,7 @@ export const TASKS: readonly Task[] = [
       ],
       Selectors: ['labelMatcher', 'labelSelectorText'],
       Versions: ['compareResourceVersion'],
+      Hashes: ['fnv1a64'],
     },
   },
   {

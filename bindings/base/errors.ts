@@ -69,6 +69,10 @@ export type ErrorCode =
   | 'LISTEN'
   /** This process no longer leads. */
   | 'LEASE_LOST'
+  /** The shard of a key belongs to another replica: nothing was sent. */
+  | 'SHARD_NOT_OWNED'
+  /** A shardSelector that the server refuses, or that a tweak sets beside a cache's own ranges. */
+  | 'SHARD_SELECTOR'
   /** The caller's signal fired. */
   | 'ABORTED'
   /** An object has a controller already: see AlreadyOwnedError. */

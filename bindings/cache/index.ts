@@ -4,6 +4,7 @@
  */
 
 export type { BackoffOptions } from '../base/backoff.ts';
+export { fnv1a64 } from '../base/fnv.ts';
 export { type LabelSelector, labelMatcher, labelSelectorText } from '../base/selectors.ts';
 export type { DoneChecker } from '../base/wait.ts';
 export { initCacheCore } from '../wasm/cache-core.ts';
@@ -105,6 +106,7 @@ export {
   type WatchOptions,
   watch,
 } from './reflector/watch.ts';
+export type { HashRange } from './rest/hash-ranges.ts';
 export {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,

@@ -5,11 +5,12 @@
  * sides.
  */
 import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 'capstan/cache';
-import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
+import { ApiServer, FakeClock } from 'capstan/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
 import { objectState, truthOf, type View } from '../helpers/history/content.ts';
 import { judgeHistory, report } from '../helpers/history/judge.ts';
+import { randomFault } from '../helpers/history/random-fault.ts';
 import { RecordingHandler, RecordingTransport } from '../helpers/history/recorder.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { ignoreErrors } from '../helpers/reported-errors.ts';
@@ -29,56 +30,6 @@ const ConfigMaps = defineResource<KubeObject>()({
 });
 
 ignoreErrors(); // failures are expected
-
-/** A fault that a correct server or a network may have once. */
-function randomFault(random: Random): Fault {
-  const verb = random.chance(0.7) ? 'watch' : 'list';
-  const status = (code: number, retryAfter?: number): Fault => ({
-    do: 'status',
-    status: code,
-    retryAfter,
-  });
-  const any: Fault[] = [
-    ...[
-      status(429),
-      status(429, 2000),
-      status(500),
-      status(503),
-      status(504),
-      status(401),
-      status(403),
-    ],
-    ...[{ do: 'refuse' } as const, { do: 'reset' } as const, { do: 'stall' } as const],
-    ...[
-      { do: 'drop', afterBytes: random.int(3000) } as const,
-      { do: 'delay', ms: random.int(5000) } as const,
-      { do: 'split', chunkBytes: 1 + random.int(50) } as const,
-    ],
-  ];
-  const inWatch: Fault[] = [
-    ...[
-      status(410),
-      { do: 'garbage', bytes: '{"type":"ADDED","object":{"metadata":{"name":' } as const,
-    ],
-    ...[
-      { do: 'end', afterEvents: random.int(4) } as const,
-      { do: 'end', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
-      { do: 'hang', afterEvents: random.int(4) } as const,
-      { do: 'hang', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
-      { do: 'error', status: random.pick([410, 500, 429]), afterEvents: random.int(4) } as const,
-      { do: 'insert', bytes: 'no JSON\n', afterEvents: random.int(4) } as const,
-      {
-        do: 'omit',
-        what: random.pick(['bookmarks', 'initial-events-end', 'newline'] as const),
-      } as const,
-    ],
-  ];
-  const fault = random.pick(verb === 'watch' ? [...any, ...inWatch] : any);
-  // these cost minutes in which nothing else happens
-  const silent = fault.do === 'stall' || fault.do === 'hang';
-  if (silent && random.chance(0.7)) return randomFault(random);
-  return { ...fault, verb, path: NAMESPACE, times: 1 };
-}
 
 interface Kind {
   name: string;
@@ -179,7 +130,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, la
     for (let step = 0; step < STEPS; step++) {
       const dice = random.next();
       if (dice < 0.85) await write();
-      else if (dice < 0.93) server.inject(randomFault(random));
+      else if (dice < 0.93) server.inject(randomFault(random, NAMESPACE));
       else if (dice < 0.985) cutting.cut();
       else server.expireHistory();
       if (step % 130 === 129) {

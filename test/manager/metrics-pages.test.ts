@@ -17,6 +17,7 @@ const SOMETIMES = [
   'capstan_informer_bytes',
   'capstan_informer_metadata_only',
   'capstan_informer_not_indexed',
+  'capstan_shard_foreign_events_total',
   'leader_election_slowpath_total',
 ];
 

@@ -54,9 +54,9 @@ export class ByteBudget {
     this.#what = what;
   }
 
-  /** A list begins. */
-  begin(): void {
-    this.#listed = 0;
+  /** A list begins. @param kept bytes of the cache that it does not replace */
+  begin(kept: number): void {
+    this.#listed = kept;
     this.refused = false;
   }
 

@@ -15,11 +15,13 @@ import {
   EVENT_TYPE,
   EXPECTED_ROOM,
   HAS_OBJECT,
+  INSIDE,
   ITEMS,
   MEMBER,
   MORE,
   NAME_END,
   NAME_START,
+  OUTSIDE,
   PLAIN,
   RAW,
   STAGED,
@@ -41,7 +43,9 @@ import {
   type Frame,
   type FrameReader,
   hasExpectedKind,
+  type ListMetaValues,
   type ListPage,
+  listMetadata,
   type PageReader,
   requireItem,
   requireList,
@@ -52,6 +56,8 @@ import {
 import { rawFrame } from '../decode/frames.ts';
 import { type Budget, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../decode/limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
+import type { KubeObject } from '../rest/keys.ts';
 import { ByteBudget } from './budget.ts';
 import { lazyObject, storedObjectOf } from './lazy.ts';
 import type { StoredObject } from './stored-object.ts';
@@ -87,6 +93,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly #drop: TrimBlock | undefined;
   readonly #budget: ByteBudget | undefined;
   readonly #givesVersions: boolean;
+  #ranges: HashRanges | undefined;
+  outside = 0;
 
   constructor(
     core: CacheCore,
@@ -132,12 +140,32 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     return new BytePageReader<T>(this);
   }
 
-  gather(on: boolean): void {
+  select(ranges: HashRanges | undefined): void {
+    this.#ranges = ranges;
+    selectIn(this.core, ranges);
+  }
+
+  /** Whether a decoded object is left out, which is counted. */
+  leavesOut(object: object): boolean {
+    if (this.#ranges?.hasObject(object as KubeObject) ?? true) return false;
+    this.outside++;
+    return true;
+  }
+
+  /** The same for the plain object that was scanned last; `undefined`: it has to be decoded. */
+  leavesOutScanned(): boolean | undefined {
+    if (this.#ranges === undefined) return false;
+    const place = this.core.exports.scannedPlace();
+    if (place === OUTSIDE) this.outside++;
+    return place === OUTSIDE || (place === INSIDE ? false : undefined);
+  }
+
+  gather(on: boolean, isPart = false): void {
     this.storedObjects.gather(on);
     // What came before the object that had no room would lie there until everything is asked for
     // again.
     if (!on && this.#budget?.refused) this.storedObjects.settle();
-    this.#budget?.begin();
+    this.#budget?.begin(isPart ? this.storedObjects.bytes().live : 0);
   }
 
   forget(object: T): void {
@@ -207,6 +235,20 @@ function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
   core.exports.scanExpect(first.length, second.length);
 }
 
+/** Tells the core which ranges of hashes it may keep. */
+function selectIn(core: CacheCore, ranges: HashRanges | undefined): void {
+  const at = (core.exports.rangesRoom() >>> 0) >>> 2;
+  const words = core.words();
+  ranges?.ranges.forEach(({ from, to }, i) => {
+    for (const [place, hash] of [from, to].entries()) {
+      const word = at + i * 4 + place * 2;
+      words[word] = Number(hash & 0xffffffffn);
+      words[word + 1] = Number((hash >> 32n) & 0xffffffffn); // the end, 2^64, is 0
+    }
+  });
+  core.exports.rangesSet(ranges?.ranges.length ?? -1, ranges?.byName ?? false);
+}
+
 /** A class and no literal, as there are many: see copy.ts. */
 class ObjectFrame<T> {
   readonly type: Change;
@@ -245,6 +287,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const code = stream.nextEvent(decoder.objects);
     if (code === MORE) return undefined;
     if (code === STAGED) return this.#staged();
+    if (code === OUTSIDE) {
+      decoder.outside++;
+      return this.#outside(decoder.core.words());
+    }
     const report = stream.report();
     const words = decoder.core.words();
     // Without an object in it, an event says nothing of what the scan before it found; a name with
@@ -253,6 +299,12 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
       code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
+    const leftOut = decoder.leavesOutScanned();
+    if (leftOut === undefined) return this.#parsed(report);
+    if (leftOut) {
+      stream.take();
+      return this.#outside(decoder.core.words());
+    }
     const resourceVersion = textOf(this.#versionIn(words, report));
     const stored = decoder.stage(type === 'DELETED');
     if (stored === undefined) return this.#parsed(report);
@@ -274,6 +326,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
       text,
     );
     return new ObjectFrame(type, this.#decoder.objectOf(stored), text ?? textOf(resourceVersion));
+  }
+
+  #outside(words: Uint32Array): Frame<T> {
+    return { type: 'OUTSIDE', resourceVersion: textOf(this.#versionIn(words, this.#report)) };
   }
 
   /** As it stands in the object; `undefined` where it has none. */
@@ -298,7 +354,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const { expected } = this.#decoder;
     const what = `a watch of ${describeKind(expected)}: a frame`;
     const frame = toFrame<T>(rawFrame(what, fromJson(what, text)), expected);
-    if ('object' in frame) frame.object = this.#decoder.finish(frame.object);
+    if (!('object' in frame)) return frame;
+    if (this.#decoder.leavesOut(frame.object))
+      return { type: 'OUTSIDE', resourceVersion: frame.resourceVersion };
+    frame.object = this.#decoder.finish(frame.object);
     return frame;
   }
 }
@@ -309,6 +368,8 @@ class BytePageReader<T extends object> implements PageReader<T> {
   readonly #stream: ByteStream;
   readonly #what: string;
   #items: T[] | undefined;
+  /** How many items there were, with those that are left out. */
+  #seen = 0;
   /** What is there in place of an array. */
   #otherItems: unknown;
   /** The first item says the expected kind itself. */
@@ -328,10 +389,12 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const stream = this.#stream;
     stream.push(chunk);
     for (;;) {
-      const code = stream.nextOfList(this.#items?.length);
+      const code = stream.nextOfList(this.#items && this.#seen);
       if (code === MORE || code === END) return;
-      if (code === ITEMS) this.#items = [];
-      else {
+      if (code === ITEMS) {
+        this.#items = [];
+        this.#seen = 0;
+      } else {
         if (code === MEMBER) this.#member();
         else this.#item(code === RAW);
         stream.take();
@@ -352,11 +415,9 @@ class BytePageReader<T extends object> implements PageReader<T> {
       this.#decoder.expected,
       this.#what,
     );
-    const metadata = (this.#metadata ?? {}) as { resourceVersion?: unknown; continue?: unknown };
     const page = {
       items: this.#items ?? [],
-      resourceVersion: textOf(metadata.resourceVersion),
-      continue: textOf(metadata.continue),
+      ...listMetadata(this.#metadata as ListMetaValues | null | undefined),
     };
     this.#items = undefined;
     return page;
@@ -385,7 +446,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     else if (name === 'apiVersion') this.#apiVersion = value;
     else if (Array.isArray(value)) {
       this.#itemsHaveKind = hasExpectedKind(value[0], this.#decoder.expected);
-      this.#items = value.map((item, at) => this.#parsed(item, at));
+      this.#items = value.flatMap((item, at) => this.#parsed(item, at));
     } else {
       this.#items = undefined;
       this.#otherItems = value;
@@ -396,14 +457,19 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const decoder = this.#decoder;
     const report = this.#stream.report();
     const items = this.#items ?? [];
+    const at = this.#seen++;
     // Always, as the list may name itself once more behind its items.
-    if (items.length === 0) this.#itemsHaveKind = hasExpectedKind(this.#json(), decoder.expected);
-    const stored = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
-    if (stored !== undefined) {
-      items.push(decoder.objectOf(stored));
-      return;
+    if (at === 0) this.#itemsHaveKind = hasExpectedKind(this.#json(), decoder.expected);
+    if (!raw && decoder.isPlain(report)) {
+      const leftOut = decoder.leavesOutScanned();
+      if (leftOut) return;
+      const stored = leftOut === undefined ? undefined : decoder.stage(false);
+      if (stored !== undefined) {
+        items.push(decoder.objectOf(stored));
+        return;
+      }
     }
-    items.push(this.#parsed(this.#json(), items.length));
+    items.push(...this.#parsed(this.#json(), at));
   }
 
   /** The item that was scanned last. */
@@ -417,8 +483,9 @@ class BytePageReader<T extends object> implements PageReader<T> {
     return fromJson(`${this.#what}: an item`, text);
   }
 
-  #parsed(item: unknown, at: number): T {
+  /** None if it is left out. */
+  #parsed(item: unknown, at: number): T[] {
     requireItem(item, at, this.#decoder.expected, this.#what);
-    return this.#decoder.finish(item) as T;
+    return this.#decoder.leavesOut(item) ? [] : [this.#decoder.finish(item) as T];
   }
 }

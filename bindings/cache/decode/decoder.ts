@@ -10,6 +10,7 @@
 import { CapstanError, show } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json-value.ts';
 import { excerpt, fromJson } from '../../base/not-json.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { isBuiltInGroup } from '../rest/resource.ts';
 import { isStatus, type Status } from '../rest/status-error.ts';
@@ -19,11 +20,12 @@ import { type Trim, trimOf, trimValue } from './trim.ts';
 
 /**
  * One watch event. `foreign` is an object of another kind than the watch's: it is counted and
- * reported, but not applied.
+ * reported, but not applied. `OUTSIDE` is a change of an object outside of the ranges of the cache.
  */
 export type Frame<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T; resourceVersion: string }
   | { type: 'BOOKMARK'; resourceVersion: string; initialEventsEnd: boolean }
+  | { type: 'OUTSIDE'; resourceVersion: string }
   | { type: 'ERROR'; status: Status }
   | { type: 'foreign'; apiVersion: string | undefined; kind: string | undefined };
 
@@ -45,6 +47,8 @@ export interface ListPage<T> {
   resourceVersion: string;
   /** Empty on the last page. */
   continue: string;
+  /** The server says that it has applied a shardSelector (metadata.shardInfo). */
+  isSharded?: boolean;
 }
 
 /** Decodes the body of one page. */
@@ -70,10 +74,19 @@ export interface Decoder<T> {
   /**
    * Called with true before the reflector collects all objects, by pages or as a stream, and with
    * false after it; objects of that list that were not passed on are then no longer needed.
+   *
+   * @param isPart the list adds to what the store has
    */
-  gather?(on: boolean): void;
+  gather?(on: boolean, isPart?: boolean): void;
   /** An object of the list that is being collected is no longer needed. */
   forget?(object: T): void;
+  /**
+   * Leaves out what is not in these ranges, from now on: items of lists, and events, which become
+   * `OUTSIDE`. `undefined`: nothing is left out.
+   */
+  select?(ranges: HashRanges | undefined): void;
+  /** How many objects of lists and events were left out by `select`. */
+  readonly outside?: number;
 }
 
 /** The expected kind of the objects. An object without kind or apiVersion is taken to be of it. */
@@ -120,23 +133,50 @@ export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
  * `maxObjectBytes` and `maxNesting` apply to watch events only, as a list is parsed as a whole.
  */
 export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
-  const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
-  const leavesOutManagedFields = options !== undefined && !(options.keepManagedFields ?? false);
-  return {
-    leavesOutManagedFields,
-    frames: () => new JsonFrameReader<T>(expected, trim, new FrameDecoder(options)),
-    page: () => new JsonPageReader<T>(expected, trim, leavesOutManagedFields),
-  };
+  return new JsonDecoder(expected, options);
+}
+
+class JsonDecoder<T> implements Decoder<T> {
+  readonly expected: ExpectedKind;
+  readonly trim: Trim | undefined;
+  readonly leavesOutManagedFields: boolean;
+  readonly #options: DecoderOptions | undefined;
+  #ranges: HashRanges | undefined;
+  outside = 0;
+
+  constructor(expected: ExpectedKind, options: DecoderOptions | undefined) {
+    this.expected = expected;
+    this.trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
+    this.leavesOutManagedFields = options !== undefined && !(options.keepManagedFields ?? false);
+    this.#options = options;
+  }
+
+  frames(): FrameReader<T> {
+    return new JsonFrameReader<T>(this, new FrameDecoder(this.#options));
+  }
+
+  page(): PageReader<T> {
+    return new JsonPageReader<T>(this);
+  }
+
+  select(ranges: HashRanges | undefined): void {
+    this.#ranges = ranges;
+  }
+
+  /** Whether an object is left out, which is counted. */
+  leavesOut(object: unknown): boolean {
+    if (this.#ranges?.hasObject(object as KubeObject) ?? true) return false;
+    this.outside++;
+    return true;
+  }
 }
 
 class JsonFrameReader<T> implements FrameReader<T> {
-  readonly #expected: ExpectedKind;
-  readonly #trim: Trim | undefined;
+  readonly #decoder: JsonDecoder<T>;
   readonly #frames: FrameDecoder;
 
-  constructor(expected: ExpectedKind, trim: Trim | undefined, frames: FrameDecoder) {
-    this.#expected = expected;
-    this.#trim = trim;
+  constructor(decoder: JsonDecoder<T>, frames: FrameDecoder) {
+    this.#decoder = decoder;
     this.#frames = frames;
   }
 
@@ -147,10 +187,13 @@ class JsonFrameReader<T> implements FrameReader<T> {
   next(): Frame<T> | undefined {
     const raw = this.#frames.next();
     if (raw === undefined) return undefined;
-    const frame = toFrame<T>(raw, this.#expected);
+    const { expected, trim } = this.#decoder;
+    const frame = toFrame<T>(raw, expected);
     if (!('object' in frame)) return frame;
-    if (this.#trim !== undefined) trimValue(frame.object, this.#trim);
-    frame.object = withKind(frame.object, this.#expected);
+    if (this.#decoder.leavesOut(frame.object))
+      return { type: 'OUTSIDE', resourceVersion: frame.resourceVersion };
+    if (trim !== undefined) trimValue(frame.object, trim);
+    frame.object = withKind(frame.object, expected);
     return frame;
   }
 
@@ -192,21 +235,21 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
 class JsonPageReader<T> implements PageReader<T> {
   readonly mostBytes = 2 ** 29; // the longest text of V8
   readonly leavesOutManagedFields: boolean;
+  readonly #decoder: JsonDecoder<T>;
   readonly #expected: ExpectedKind;
-  readonly #trim: Trim | undefined;
   /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */
-  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #text8 = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
 
-  constructor(expected: ExpectedKind, trim: Trim | undefined, leavesOutManagedFields: boolean) {
-    this.#expected = expected;
-    this.#trim = trim;
-    this.leavesOutManagedFields = leavesOutManagedFields;
+  constructor(decoder: JsonDecoder<T>) {
+    this.#decoder = decoder;
+    this.#expected = decoder.expected;
+    this.leavesOutManagedFields = decoder.leavesOutManagedFields;
   }
 
   push(chunk: Uint8Array): void {
     try {
-      this.#text += this.#decoder.decode(chunk, { stream: true });
+      this.#text += this.#text8.decode(chunk, { stream: true });
     } catch (error) {
       // 512 MiB in V8: kube-apiserver ignores the limit of a list that it answers from its watch
       // cache.
@@ -218,16 +261,19 @@ class JsonPageReader<T> implements PageReader<T> {
   }
 
   end(): ListPage<T> {
-    const text = this.#text + this.#decoder.decode();
+    const text = this.#text + this.#text8.decode();
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
     const page = parseList(text, what, this.#expected);
+    const { trim } = this.#decoder;
+    const items: T[] = [];
     for (const [at, item] of page.items.entries()) {
       requireItem(item, at, this.#expected, what);
-      if (this.#trim !== undefined) trimValue(item, this.#trim);
-      page.items[at] = withKind(item, this.#expected);
+      if (this.#decoder.leavesOut(item)) continue;
+      if (trim !== undefined) trimValue(item, trim);
+      items.push(withKind(item as T, this.#expected));
     }
-    return page as ListPage<T>;
+    return { ...page, items };
   }
 
   close(): void {
@@ -243,14 +289,30 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
     apiVersion?: unknown;
     kind?: unknown;
     items?: unknown;
-    metadata?: { resourceVersion?: unknown; continue?: unknown };
+    metadata?: ListMetaValues;
   };
   const itemsHaveKind = Array.isArray(items) && hasExpectedKind(items[0], expected);
   requireList({ apiVersion, kind, items, itemsHaveKind }, expected, what);
   return {
     items: (items as unknown[] | null) ?? [],
+    ...listMetadata(metadata),
+  };
+}
+
+/** What is read of a list's metadata. */
+export interface ListMetaValues {
+  resourceVersion?: unknown;
+  continue?: unknown;
+  shardInfo?: unknown;
+}
+
+export function listMetadata(
+  metadata: ListMetaValues | null | undefined,
+): Omit<ListPage<never>, 'items'> {
+  return {
     resourceVersion: textOf(metadata?.resourceVersion),
     continue: textOf(metadata?.continue),
+    ...(isJsonObject(metadata?.shardInfo) && { isSharded: true }),
   };
 }
 

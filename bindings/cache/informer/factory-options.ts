@@ -43,6 +43,11 @@ export interface ResourceOptions extends CacheLimits {
   transform?: FactoryOptions['transform'] | undefined;
   /** See {@link SharedIndexInformerOptions}. */
   watchList?: boolean | undefined;
+  /**
+   * The cache has all objects of this resource, even if the factory has `ranges`: for a small kind
+   * that all others refer to. Default false.
+   */
+  shared?: boolean | undefined;
 }
 
 /**
@@ -119,6 +124,7 @@ const PER_RESOURCE_NAMES = namesOf<ResourceOptions>()({
   ...LIMIT_NAMES,
   transform: 1,
   watchList: 1,
+  shared: 1,
 });
 export const FACTORY_NAMES = namesOf<FactoryOptions>()({
   ...INFORMER_NAMES,
@@ -155,6 +161,7 @@ export function requireFactoryOptions(options: FactoryOptions): void {
   requireLimits(options);
   for (const own of perResource?.values() ?? []) {
     requireNames('options.perResource', own, 'option of one resource', PER_RESOURCE_NAMES);
+    requireBoolean('options.perResource.shared', own?.shared);
     requireLimits(optionsOf(options, own));
   }
 }

@@ -14,6 +14,7 @@ import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts
 import { abortable } from '../../base/wait.ts';
 import { isUnserved, servedInstead } from '../reflector/discovery.ts';
 import { ListWatch } from '../reflector/list-watch.ts';
+import { type HashRange, HashRanges } from '../rest/hash-ranges.ts';
 import type { FromServer } from '../rest/keys.ts';
 import { type IndexSpec, notResource, type Resource, resourceId } from '../rest/resource.ts';
 import { isNotFound } from '../rest/status-error.ts';
@@ -77,6 +78,7 @@ export class SharedInformerFactory {
   /** Removed informers that have not ended; `shutdown` waits for them too. */
   readonly #removed = new Set<Entry['informer']>();
   #shuttingDown = false;
+  #ranges: readonly HashRange[] | undefined;
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(transport: Transport, options: FactoryOptions = {}) {
@@ -88,6 +90,29 @@ export class SharedInformerFactory {
     this.#selections = byResourceId(selections);
     this.#perResource = byResourceId(perResource);
     this.#customResync = byResourceId(customResync);
+    this.#ranges = options.ranges;
+  }
+
+  /**
+   * Changes the option `ranges` of all informers but those that are `shared`, also of those that
+   * are created later: see {@link SharedIndexInformer.setRanges}.
+   *
+   * @throws CapstanError INVALID_ARGUMENT, also for a factory that was made without `ranges`
+   */
+  setRanges(ranges: readonly HashRange[]): void {
+    HashRanges.of('ranges', ranges, { namespaced: true });
+    if (this.#ranges === undefined)
+      throw invalid('ranges', 'none, as the factory was made without the option', ranges);
+    this.#ranges = ranges;
+    for (const { of, informer } of this.#entries.values())
+      if (!this.#perResource.get(of)?.shared) informer.setRanges(ranges);
+  }
+
+  /** Whether all started informers have all objects of their ranges. */
+  hasRanges(): boolean {
+    return [...this.#entries.values()].every(
+      ({ informer }) => !informer.hasStarted() || informer.hasRanges(),
+    );
   }
 
   /**
@@ -342,9 +367,10 @@ export class SharedInformerFactory {
       ...all
     } = this.#options;
     const id = resourceId(resource);
-    const { transform, ...options } = optionsOf(all, this.#perResource.get(id));
+    const { transform, shared, ...options } = optionsOf(all, this.#perResource.get(id));
     return new SharedIndexInformer(this.#listWatch(resource, selection), {
       ...options,
+      ranges: shared ? undefined : this.#ranges,
       resyncPeriod: this.#customResync.get(id) ?? options.resyncPeriod,
       transform: transform && ((object: T) => transform(object) as T),
       name: name && `${name}${restricted}`,

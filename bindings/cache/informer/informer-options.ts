@@ -18,6 +18,7 @@ import {
 } from '../decode/limits.ts';
 import { REFLECTOR_NAMES, type ReflectorOptions } from '../reflector/reflector-options.ts';
 import type { ReflectorStatus } from '../reflector/status.ts';
+import type { HashRange } from '../rest/hash-ranges.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 
 /** Options that are passed to the reflector. */
@@ -80,6 +81,13 @@ export interface SharedIndexInformerOptions<T extends object = never>
    */
   shutdownTimeout?: number | undefined;
   /**
+   * Which part of the objects the cache has, by the hash of their namespace, or of their name if
+   * the kind is cluster-scoped. Anything else is dropped on its bytes and never stored, and the
+   * server is asked to leave it out (`shardSelector`, KEP-5866), which few servers do. `setRanges`
+   * changes it. Default: all objects.
+   */
+  ranges?: readonly HashRange[] | undefined;
+  /**
    * The informer's name in metrics; without a name it has none. Informers of one resource need
    * different names.
    */
@@ -88,12 +96,13 @@ export interface SharedIndexInformerOptions<T extends object = never>
   metricsProvider?: InformerMetricsProvider | undefined;
 }
 
-const { shouldResync: _, decoder: __, ...FROM_REFLECTOR_NAMES } = REFLECTOR_NAMES;
+const { shouldResync: _, decoder: __, ranges: ___, ...FROM_REFLECTOR_NAMES } = REFLECTOR_NAMES;
 
 export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
   ...LIMIT_NAMES,
   ...FROM_REFLECTOR_NAMES,
   fifo: 1,
+  ranges: 1,
   transform: 1,
   freeze: 1,
   mutationDetector: 1,
@@ -152,7 +161,9 @@ export function requireInformerOptions<T extends object>(
   if (transform !== undefined) requireFunction('options.transform', transform);
   for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const)
     requireBoolean(`options.${flag}`, options[flag]);
-  fifoOf(options);
+  const fifo = fifoOf(options);
+  if (options.ranges !== undefined && fifo === 'delta')
+    throw invalid('options.ranges', "none with fifo: 'delta'", options.ranges);
   requireCacheLimits(options);
   if (transform !== undefined) requireBytesFree(options, 'a transform');
   if (options.mutationDetector) requireBytesFree(options, 'the mutation detector');

@@ -149,6 +149,16 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       (of) => of.readings?.notIndexed(),
     );
     metric(
+      'counter',
+      'capstan_shard_foreign_events_total',
+      'Number of objects outside of the ranges of the informer that came and were dropped.',
+      (labels, { readings }) => {
+        const count = readings?.outsideOfRanges();
+        const dropper = labelPairs({ dropped_by: 'client' });
+        return count === undefined ? [] : [[`${labels},${dropper}`, count]];
+      },
+    );
+    metric(
       'histogram',
       'informer_processing_latency_seconds',
       '[ALPHA] Time taken to process events after they are popped from the informer queue, ' +

@@ -21,13 +21,14 @@ import { keptBy } from '../decode/kept.ts';
 import { byteOptions, requireBytesFree } from '../decode/limits.ts';
 import { newTransformer } from '../queue/apply-transform.ts';
 import { DeltaFIFO } from '../queue/delta-fifo.ts';
-import { type Deltas, hasRepeats } from '../queue/deltas.ts';
+import { type Deltas, hasRepeats, type RangeDelta } from '../queue/deltas.ts';
 import { RealFIFO } from '../queue/fifo.ts';
 import type { Queue, TransformFunc } from '../queue/queue.ts';
 import type { ListWatch } from '../reflector/list-watch.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import { RelistLoop } from '../reflector/relist-loop.ts';
 import type { WatchErrorHandler } from '../reflector/status.ts';
+import { type HashRange, HashRanges } from '../rest/hash-ranges.ts';
 import type { FromServer } from '../rest/keys.ts';
 import type { IndexSpec } from '../rest/resource.ts';
 import { CacheIndexer } from '../store/cache-indexer.ts';
@@ -116,6 +117,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   #changed: ReturnType<typeof deferred> | undefined;
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
+  #ranges: HashRanges | undefined;
   #transform: TransformFunc<T> | undefined;
   #watchErrorHandler: WatchErrorHandler | undefined;
   #handlers = 0;
@@ -134,6 +136,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#options = options;
     this.#clock = clock;
     this.#describe = listWatch.describe();
+    this.#ranges =
+      options.ranges && HashRanges.of('options.ranges', options.ranges, listWatch.resource);
     this.#relistLoop = new RelistLoop(clock, options.random ?? Math.random, (error, afterMs) =>
       this.#reflector.relisting(error, afterMs),
     );
@@ -151,6 +155,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#unseen = new UnseenWrites(this.#indexer, {
       expected,
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
+      ranges: () => this.#reflector.coverage?.held,
       describe: this.#describe,
       onDeleted: (tombstone) => this.#distributor.onDelete(tombstone),
     });
@@ -277,7 +282,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#indexer.addIndexers(more as Record<string, IndexSpec<T>>);
   }
 
-  /** A lister, which reads the cache by namespace, name and labels. */
+  /** Reads the cache by namespace, name and labels. */
   lister(): Lister<FromServer<T>> {
     return new Lister<FromServer<T>>(this.getIndexer());
   }
@@ -290,7 +295,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#indexer as unknown as InformerIndexer<T, I | 'namespace'>;
   }
 
-  /** The same as `getIndexer`. client-go: GetStore. */
+  /** The same. client-go: GetStore. */
   getStore(): InformerIndexer<T, I | 'namespace'> {
     return this.getIndexer();
   }
@@ -368,12 +373,33 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#unseen.wrote(object);
   }
 
-  /** The same as `stop()`, for `await using informer = …`. */
+  /**
+   * Changes the option `ranges`. What is no longer in them leaves the cache at once, and handlers
+   * are not told, as nothing was deleted. What is new is listed, without the rest, and handlers get
+   * it as additions with `isInInitialList`: see `hasRanges`.
+   *
+   * @throws CapstanError INVALID_ARGUMENT, also for an informer that was made without `ranges`
+   */
+  setRanges(ranges: readonly HashRange[]): void {
+    const next = HashRanges.of('ranges', ranges, this.#listWatch.resource);
+    if (this.#ranges === undefined) throw invalid('ranges', 'none, as the option is off', ranges);
+    this.#ranges = next;
+    this.#reflector.setRanges(next);
+    this.#cacheChanged();
+  }
+
+  /** The cache has all objects of its ranges, or has synced if it has no ranges. */
+  hasRanges(): boolean {
+    if (this.#reflector.coverage?.isComplete === false) return false;
+    return this.hasSynced() && this.#loop.hasRanges();
+  }
+
+  /** The same as `stop()`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
 
-  /** `run` was called. Stays true. */
+  /** `run` was called. */
   hasStarted(): boolean {
     return this.#started;
   }
@@ -396,10 +422,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /** The namespace and selectors of its requests, including changes by `tweak`. */
   selection(): ReturnType<ListWatch<T, I>['selection']> {
-    return this.#listWatch.selection();
+    const selection = this.#listWatch.selection();
+    if (this.#ranges === undefined) return selection;
+    return { ...selection, covers: (object) => this.#ranges?.hasObject(object) ?? true };
   }
 
-  /** Resolves at the next event, list or bookmark in the cache, or when the informer ends. */
+  /** Resolves at the next change of the cache, or when the informer ends. */
   changed(): Promise<void> {
     this.#changed ??= deferred();
     return this.#stopped ? Promise.resolve() : this.#changed.promise;
@@ -445,6 +473,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   #newReflector(): Reflector<T, I> {
     return new Reflector(this.#listWatch, this.#loop, {
       ...reflectorOptions(this.#options),
+      ranges: this.#ranges,
       decoder: this.#decoder(),
       clock: this.#clock,
       watchErrorHandler: this.#watchErrorHandler,
@@ -490,6 +519,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
           this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined,
         notIndexed: () =>
           this.#indexer.hasIndexFunctions() ? this.#indexer.notIndexed() : undefined,
+        outsideOfRanges: () => this.#reflector.status().outsideOfRanges,
         handlerBacklogs: () => this.#processor.backlogs(),
         handlerFailures: () => this.#processor.failures(),
       },
@@ -516,6 +546,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       this.#hasRepeatedKeys = false;
     }
     if (before !== undefined) this.#unseen.replaced(before);
+    for (const delta of deltas as readonly (Deltas<T>[number] | RangeDelta<T>)[])
+      if (delta.type === 'LetGo') this.#unseen.letGo(delta.kept);
   }
 
   #startedError(advice: string): CapstanError {
@@ -558,13 +590,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     if ((await within(this.#clock, shutdownTimeout, all)) || caller !== undefined) return;
     const late = this.#processor.leaving().map(({ name }) => name);
     const what = `informer of ${this.#describe}`;
-    handleError(
-      new CapstanError(
-        'TIMEOUT',
-        `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ` +
-          `ended: ${late.join(', ')}. They go on: give them the signal, or raise "shutdownTimeout"`,
-      ),
-      what,
-    );
+    const message =
+      `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ` +
+      `ended: ${late.join(', ')}. They go on: give them the signal, or raise "shutdownTimeout"`;
+    handleError(new CapstanError('TIMEOUT', message), what);
   }
 }

@@ -5,7 +5,8 @@
  */
 import { invalid } from '../../base/errors.ts';
 import { toObject } from '../bytes/lazy.ts';
-import type { Delta, Deltas } from '../queue/deltas.ts';
+import type { Delta, Deltas, RangeDelta } from '../queue/deltas.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
 import {
   applyEach,
@@ -42,6 +43,8 @@ export interface DeltaStore<T> {
   /** `noListeners`: as for `exchange`. */
   replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
+  /** Removes what is outside of these ranges. */
+  letGo?(kept: HashRanges): void;
   /** `get` and `update` in one. `noListeners`: no handler gets the object or the result. */
   exchange?(object: T, noListeners: boolean): T | undefined;
   /** The changes of the last `exchange`, as bits, if it compared bytes. */
@@ -63,7 +66,7 @@ export interface DeltaStore<T> {
 export function processDelta<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
-  delta: Delta<T>,
+  delta: Delta<T> | RangeDelta<T>,
   isInInitialList: boolean,
   keyFunc: (object: T) => string = deletionHandlingMetaNamespaceKeyFunc,
 ): void {
@@ -80,6 +83,12 @@ export function processDelta<T extends object>(
       return;
     case 'ReplacedAll':
       replaceAll(handler, store, delta.objects, delta.resourceVersion, isInInitialList, keyFunc);
+      return;
+    case 'Gained':
+      gainAll(handler, store, delta.objects, delta.resourceVersion);
+      return;
+    case 'LetGo':
+      store.letGo?.(delta.kept);
       return;
     case 'SyncAll':
       for (const object of store.list()) handler.onUpdate(object, object);
@@ -186,6 +195,28 @@ function step<T extends object>(
     default:
       throw invalid('deltas', 'deltas of one object each', delta.type);
   }
+}
+
+/**
+ * Adds objects as the initial list of a cache would. One that the store does not take keeps out no
+ * other; the first error is thrown at the end.
+ */
+function gainAll<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  objects: readonly T[],
+  resourceVersion: string,
+): void {
+  let failure: { error: unknown } | undefined;
+  for (const object of objects) {
+    try {
+      processObject(handler, store, object, true);
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
+  store.bookmark(resourceVersion); // the versions of the objects may be newer than the watch
+  if (failure !== undefined) throw failure.error;
 }
 
 /**

@@ -17,6 +17,7 @@ import { StoredObject } from '../bytes/stored-object.ts';
 import type { Deltas } from '../queue/deltas.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReflectorStore } from '../reflector/reflector.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import type { InformerMeter } from './informer-metrics.ts';
 import { type DeltaHandler, type DeltaStore, processObject } from './process-deltas.ts';
 
@@ -61,6 +62,10 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   #syncReported = false;
   /** Events may bypass the queue: it has synced, and the signal has not fired. */
   #mayBypass = false;
+  #queued = 0;
+  #processed = 0;
+  /** How many deltas come before the last list, or change of ranges. */
+  #mark = 0;
   /** Set when the informer has metrics. */
   meter: InformerMeter | undefined;
 
@@ -96,6 +101,22 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
 
   replace(list: readonly T[], resourceVersion: string): void {
     this.#queue.replace(list, resourceVersion);
+    this.#mark = this.#queued;
+  }
+
+  gain(list: readonly T[], resourceVersion: string): void {
+    this.#queue.gain?.(list, resourceVersion);
+    this.#mark = this.#queued;
+  }
+
+  letGo(kept: HashRanges): void {
+    this.#queue.letGo?.(kept);
+    this.#mark = this.#queued;
+  }
+
+  /** Whether the last list, and the last change of ranges, have been processed. */
+  hasRanges(): boolean {
+    return this.#processed >= this.#mark;
   }
 
   resync(): void {
@@ -136,6 +157,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   #wake(): void {
     this.meter?.queued(this.#queue.len());
     this.#deltas++;
+    this.#queued++;
     this.#running ??= this.#run();
   }
 
@@ -149,6 +171,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
       try {
         process(deltas, isInInitialList);
       } finally {
+        this.#processed++;
         this.meter?.end(this.#queue.len());
       }
     };

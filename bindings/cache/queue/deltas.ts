@@ -2,6 +2,7 @@
  * Deltas: the changes that a FIFO carries from the reflector to the store. client-go:
  * tools/cache/delta_fifo.go.
  */
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import { type DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 
 /**
@@ -21,6 +22,17 @@ export type Delta<T> =
     }
   | { readonly type: 'SyncAll' }
   | { readonly type: 'Bookmark'; readonly resourceVersion: string };
+
+/**
+ * What the queue of an informer with ranges has beside deltas.
+ *
+ * - `Gained`: the objects of ranges that the cache did not have; `resourceVersion` is that of the
+ *   watch, which may be older than they are.
+ * - `LetGo`: the cache keeps only what is in these ranges, and nobody is told of the rest.
+ */
+export type RangeDelta<T> =
+  | { readonly type: 'Gained'; readonly objects: readonly T[]; readonly resourceVersion: string }
+  | { readonly type: 'LetGo'; readonly kept: HashRanges };
 
 /** The type of a delta. client-go: DeltaType. */
 export type DeltaType = Delta<unknown>['type'];

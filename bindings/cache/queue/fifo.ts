@@ -14,8 +14,9 @@ import { Backlog } from '../../base/backlog.ts';
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import { storedObjectOf } from '../bytes/lazy.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
-import type { Delta, Deltas, DeltaType } from './deltas.ts';
+import type { Delta, Deltas, DeltaType, RangeDelta } from './deltas.ts';
 import {
   BaseFIFO,
   finish,
@@ -171,6 +172,18 @@ export class RealFIFO<T extends object> extends BaseFIFO<T> implements QueueWith
   }
 
   /**
+   * @internal Queues the objects of ranges that the consumer did not have; with atomic events only.
+   */
+  gain(objects: readonly T[], resourceVersion: string): void {
+    this.#pushRange({ type: 'Gained', objects: this.#transformed(objects), resourceVersion });
+  }
+
+  /** @internal Queues that the consumer keeps only these ranges; with atomic events only. */
+  letGo(kept: HashRanges): void {
+    this.#pushRange({ type: 'LetGo', kept });
+  }
+
+  /**
    * Queues a resync: with atomic events one `SyncAll`, otherwise a `Sync` for each known object
    * without a queued delta.
    */
@@ -319,6 +332,11 @@ export class RealFIFO<T extends object> extends BaseFIFO<T> implements QueueWith
   #change(delta: Delta<T>): void {
     this.initial.changed();
     this.#push(delta);
+  }
+
+  /** Only informers queue these, and programs need not know the type. */
+  #pushRange(delta: RangeDelta<T>): void {
+    this.#push(delta as unknown as Delta<T>);
   }
 
   #push(delta: Delta<T>): void {

@@ -3,6 +3,7 @@
  * and headers, and the expected kind of the objects. client-go: tools/cache/listwatch.go.
  */
 import {
+  CapstanError,
   hasCode,
   invalid,
   requireFunction,
@@ -11,6 +12,7 @@ import {
   requireString,
   show,
 } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { pathSegment } from '../../base/urls.ts';
 import { isThenable } from '../../base/wait.ts';
@@ -22,6 +24,7 @@ import {
   type PageReader,
 } from '../decode/decoder.ts';
 import { type Exchange, tooLargeError } from '../rest/exchange.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import { noteMetadataOnly } from '../rest/metadata-only.ts';
 import { groupVersion, notResource, type Resource } from '../rest/resource.ts';
 import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
@@ -102,6 +105,8 @@ export interface WatchQuery {
   sendInitialEvents?: boolean;
   /** See {@link Decoder.leavesOutManagedFields}. */
   leavesOutManagedFields?: boolean | undefined;
+  /** Ask for these only; a server may send more. */
+  ranges?: HashRanges | undefined;
 }
 
 /**
@@ -143,6 +148,7 @@ export class ListWatch<T, I extends string = never> {
   readonly #path: string;
   #advice: Promise<string | undefined> | undefined;
   #hasSucceeded = false;
+  #refusesShards = false;
   readonly #namespace: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
@@ -217,6 +223,7 @@ export class ListWatch<T, I extends string = never> {
           metadataAs: 'PartialObjectMetadataList',
           leavesOutManagedFields: reader.leavesOutManagedFields,
           compression: this.#compression,
+          ranges: query.ranges,
         },
         { ...caller, idleMs: LIST_IDLE_MS },
       );
@@ -260,10 +267,10 @@ export class ListWatch<T, I extends string = never> {
     }
     parameters.timeoutSeconds = String(query.timeoutSeconds);
     const totalMs = query.timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    const { leavesOutManagedFields } = query;
+    const { leavesOutManagedFields, ranges } = query;
     return this.#get(
       parameters,
-      { metadataAs: 'PartialObjectMetadata', leavesOutManagedFields },
+      { metadataAs: 'PartialObjectMetadata', leavesOutManagedFields, ranges },
       { ...caller, totalMs, idleMs: this.#idleTimeout },
     );
   }
@@ -307,7 +314,7 @@ export class ListWatch<T, I extends string = never> {
    * The namespace and selectors of the requests, including changes by `tweak`, which may differ for
    * list and watch.
    */
-  selection(): Required<Selection> & { metadataOnly: boolean } {
+  selection(): Required<Omit<Selection, 'covers'>> & Selection & { metadataOnly: boolean } {
     const query: Record<string, string> = { ...this.#selectors };
     const watchQuery: Record<string, string> = { ...query, watch: 'true' };
     this.#applyTweak(query);
@@ -324,6 +331,20 @@ export class ListWatch<T, I extends string = never> {
       ...{ labelSelector, fieldSelector, others, isUnknown },
       metadataOnly: this.#metadataOnly,
     };
+  }
+
+  /**
+   * @internal Throws CapstanError SHARD_SELECTOR if `tweak` sets one: what it leaves
+   *   out would look deleted to a cache with ranges of its own.
+   */
+  requireNoShardSelector(): void {
+    const { others = {} } = this.selection();
+    if (others.shardSelector !== undefined) throw this.#twoSelectors(others.shardSelector);
+  }
+
+  /** @internal Whether the server has refused a shardSelector, which is not sent again. */
+  get refusesShards(): boolean {
+    return this.#refusesShards;
   }
 
   /** `v1 ConfigMap`, for messages; also with `metadataOnly`. */
@@ -353,6 +374,23 @@ export class ListWatch<T, I extends string = never> {
     return (await this.#advice) ?? '';
   }
 
+  #noShards(): void {
+    if (this.#refusesShards) return;
+    this.#refusesShards = true;
+    const message =
+      `the server refuses a shardSelector for ${this.#what} and answers without one: it sends ` +
+      'all objects, and those outside of the ranges of this cache are dropped here';
+    handleError(new CapstanError('SHARD_SELECTOR', message), 'reflector');
+  }
+
+  #twoSelectors(given: unknown): CapstanError {
+    return new CapstanError(
+      'SHARD_SELECTOR',
+      `tweak() of ${this.#what}: expected no shardSelector, as the cache has ranges of its own ` +
+        `and would take what another selector leaves out for deleted, got ${show(given)}`,
+    );
+  }
+
   #applyTweak(query: Record<string, string>): void {
     const answer: unknown = this.#tweak?.(query);
     // Changes after a promise would be too late for the request.
@@ -364,9 +402,14 @@ export class ListWatch<T, I extends string = never> {
     query: Record<string, string>,
     wanted: Wanted,
     options: Caller & Pick<RepeatOptions, 'idleMs' | 'totalMs' | 'repeats'>,
-  ) {
+  ): Promise<Exchange> {
+    const { metadataAs, leavesOutManagedFields = false, compression = 'identity', ranges } = wanted;
+    const isAsked = ranges !== undefined && !ranges.byName && !this.#refusesShards;
+    if (isAsked) query.shardSelector = ranges.selector();
+    const selector = query.shardSelector;
     this.#applyTweak(query);
-    const { metadataAs, leavesOutManagedFields = false, compression = 'identity' } = wanted;
+    if (ranges !== undefined && query.shardSelector !== selector)
+      throw this.#twoSelectors(query.shardSelector);
     const plain = this.#metadataOnly
       ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1`
       : 'application/json';
@@ -381,7 +424,15 @@ export class ListWatch<T, I extends string = never> {
     const onBytes = (now: number): void => {
       if (succeeded) options.onBytes?.(now);
     };
-    const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
+    const send = () => sendWithRepeats(this.#transport, request, { ...options, onBytes });
+    let exchange = await send();
+    // kube-apiserver answers 500 to a selector that it cannot read.
+    if (isAsked && (exchange.status === 500 || exchange.status === 400)) {
+      exchange.close();
+      delete query.shardSelector;
+      exchange = await send();
+      if (exchange.status === 200) this.#noShards();
+    }
     if (exchange.status !== 200) {
       const text = await exchange.explanation();
       const advice =
@@ -410,6 +461,7 @@ interface Wanted {
   metadataAs: string;
   leavesOutManagedFields?: boolean | undefined;
   compression?: Compression | undefined;
+  ranges?: HashRanges | undefined;
 }
 
 /**

@@ -6,6 +6,7 @@
 import { CapstanError, show } from '../../base/errors.ts';
 import { deferred, onAbort } from '../../base/wait.ts';
 import type { ListPage } from '../decode/decoder.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import { isResourceExpired } from '../rest/status-error.ts';
 
 /** client-go: tools/pager/pager.go defaultPageSize. */
@@ -16,6 +17,8 @@ export interface ListQuery {
   /** 0: no limit. */
   limit: number;
   continue: string;
+  /** Ask for these only; a server may answer with more. */
+  ranges?: HashRanges | undefined;
 }
 
 export interface PagedList<T> {
@@ -23,6 +26,8 @@ export interface PagedList<T> {
   resourceVersion: string;
   /** Whether a second page was requested. */
   paged: boolean;
+  /** See {@link ListPage}. */
+  isSharded?: boolean;
 }
 
 /**
@@ -60,6 +65,7 @@ export async function fetchPages<T>(
   const first = await fetchPage({ resourceVersion, limit, continue: '' });
   const items = first.items;
   const tokens = new ContinueTokens();
+  const sharded = first.isSharded && { isSharded: true };
   let paged = false;
   for (let token = first.continue; token !== ''; ) {
     paged = true;
@@ -71,12 +77,12 @@ export async function fetchPages<T>(
       if (!isResourceExpired(error)) throw error;
       onExpired?.(error);
       const full = await fetchPage({ resourceVersion, limit: 0, continue: '' });
-      return { items: full.items, resourceVersion: full.resourceVersion, paged };
+      return { items: full.items, resourceVersion: full.resourceVersion, paged, ...sharded };
     }
     for (const item of page.items) items.push(item);
     token = page.continue;
   }
-  return { items, resourceVersion: first.resourceVersion, paged };
+  return { items, resourceVersion: first.resourceVersion, paged, ...sharded };
 }
 
 /**

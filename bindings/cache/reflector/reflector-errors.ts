@@ -1,12 +1,21 @@
 /**
- * Classifies the failures of a reflector: which requests can be repeated as they are, and which
- * failures are reported.
+ * The failures of a reflector: which requests can be repeated as they are, which failures are
+ * reported, and how many there were.
  */
+import type { Clock } from '../../base/clock.ts';
 import { CapstanError } from '../../base/errors.ts';
-import { isConnectionReset, isLasting, isLongWait } from '../rest/rest.ts';
+import { handleError, tell } from '../../base/handle-error.ts';
+import { goesOn, isConnectionReset, isLasting, isLongWait } from '../rest/rest.ts';
 import { isStatusError, isTooManyRequests } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
-import type { WatchFailure } from './status.ts';
+import {
+  classOf,
+  type FailureClass,
+  type NextStep,
+  type ReflectorStatus,
+  type WatchErrorHandler,
+  type WatchFailure,
+} from './status.ts';
 
 /** A watch that ends earlier, without an event, is a {@link VeryShortWatch}. */
 export const VERY_SHORT_WATCH_MS = 1000;
@@ -58,5 +67,64 @@ export function isWorthReporting(
       return !isStatusError(error); // otherwise the server does not support watch lists
     default:
       return false;
+  }
+}
+
+/** The failures of a reflector: counted for {@link ReflectorStatus}, and told. */
+export class ReflectorFailures {
+  readonly #clock: Clock;
+  readonly #isParked: () => boolean;
+  readonly #describe: string;
+  readonly #onError: WatchErrorHandler;
+  readonly #counts: Record<FailureClass, number> = {
+    auth: 0,
+    expired: 0,
+    throttled: 0,
+    network: 0,
+    decode: 0,
+    full: 0,
+    server: 0,
+  };
+  #last: { failure: WatchFailure; error: unknown; at: number } | undefined;
+
+  constructor(
+    clock: Clock,
+    isParked: () => boolean,
+    describe: string,
+    handler: WatchErrorHandler | undefined,
+  ) {
+    this.#clock = clock;
+    this.#isParked = isParked;
+    this.#describe = describe;
+    this.#onError = handler ?? ((error, failure) => this.#report(error, failure));
+  }
+
+  add(error: unknown, next: NextStep, afterMs: number, onError = this.#onError): void {
+    const failure: WatchFailure = { class: classOf(error), next, afterMs };
+    this.#counts[failure.class]++;
+    this.#last = { failure, error, at: this.#clock.now() };
+    tell(() => onError(error, failure), 'watch error handler');
+  }
+
+  /** Whether a failed request waits to be sent again. */
+  repeatsLater(now: number): boolean {
+    const last = this.#last;
+    return last?.failure.next === 'repeat' && now - last.at < last.failure.afterMs;
+  }
+
+  report(now: number): Pick<ReflectorStatus, 'failures' | 'lastFailure'> {
+    const last = this.#last;
+    return {
+      failures: { ...this.#counts },
+      lastFailure: last && { ...last.failure, error: last.error, agoMs: now - last.at },
+    };
+  }
+
+  #report(error: unknown, failure: WatchFailure): void {
+    if (failure.next === 'park' && this.#isParked()) return; // reported already
+    if (!isWorthReporting(error, failure)) return;
+    const { afterMs } = failure;
+    const when = isLongWait(afterMs) ? goesOn(afterMs, this.#clock) : '';
+    handleError(error, `reflector of ${this.#describe}${when}`);
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import type { Decoder } from '../decode/decoder.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import type { WatchErrorHandler } from './status.ts';
 
 /**
@@ -24,6 +25,13 @@ export interface ReflectorStore<T> {
   replace(list: readonly T[], resourceVersion: string): void;
   resync?(): void;
   bookmark?(resourceVersion: string): void;
+  /**
+   * @internal Adds the objects of ranges that the cache did not have, as listed.
+   * @param resourceVersion of the watch, which may be older than the objects
+   */
+  gain?(list: readonly T[], resourceVersion: string): void;
+  /** @internal Removes all objects outside of the ranges, of which nobody is told. */
+  letGo?(kept: HashRanges): void;
   /**
    * @internal Back pressure: if too much is queued, a promise that resolves when the reflector may
    *   go on. Must not reject.
@@ -92,6 +100,8 @@ export interface ReflectorOptions<T = object> {
    * and a 404 for a built-in group do not count.
    */
   parkWhenGone?: boolean | undefined;
+  /** @internal The store has only objects in these ranges. Default: all. */
+  ranges?: HashRanges | undefined;
   /** @internal Decodes objects. Default: by JSON.parse. */
   decoder?: Decoder<T> | undefined;
 }
@@ -108,6 +118,7 @@ export const REFLECTOR_NAMES = namesOf<ReflectorOptions>()({
   maxInternalErrorRetryDuration: 1,
   backoff: BACKOFF_NAMES,
   parkWhenGone: 1,
+  ranges: 1,
   decoder: 1,
 });
 

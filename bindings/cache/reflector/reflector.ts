@@ -13,25 +13,26 @@
 import { Backoff, guardRandom, RetryWithDeadline } from '../../base/backoff.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, hasCode } from '../../base/errors.ts';
-import { handleError, tell } from '../../base/handle-error.ts';
 import { requireSignalOptions } from '../../base/names.ts';
-import { abortable, sleep, TimeSlice } from '../../base/wait.ts';
+import { sleep } from '../../base/wait.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
-import { type Caller, goesOn, isConnectionReset, isLongWait } from '../rest/rest.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
+import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
+import { type Caller, isConnectionReset } from '../rest/rest.ts';
 import {
   isExpired,
   isInternalError,
   isNotFound,
-  isStatusError,
   isTooLargeResourceVersion,
   isTooManyRequests,
 } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
-import { LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
+import { Coverage } from './coverage.ts';
+import type { ListWatch } from './list-watch.ts';
 import { fetchPages, type ListQuery, PAGE_SIZE } from './pager.ts';
 import {
   isBusy,
-  isWorthReporting,
+  ReflectorFailures,
   VERY_SHORT_WATCH_MS,
   VeryShortWatch,
 } from './reflector-errors.ts';
@@ -42,23 +43,10 @@ import {
   WATCH_LIST_BY_DEFAULT,
 } from './reflector-options.ts';
 import { ResyncTimer } from './resync-timer.ts';
-import {
-  classOf,
-  FailureLog,
-  type NextStep,
-  type ReflectorState,
-  type ReflectorStatus,
-  type WatchErrorHandler,
-  type WatchFailure,
-} from './status.ts';
-import { readInitialObjects } from './watch-list.ts';
-import {
-  MIN_WATCH_SECONDS,
-  reportForeign,
-  type WatchFrame,
-  WatchStream,
-  watchSeconds,
-} from './watch-stream.ts';
+import { classOf, type NextStep, type ReflectorState, type ReflectorStatus } from './status.ts';
+import { StreamEvents } from './stream-events.ts';
+import { openInTime, readInitialObjects } from './watch-list.ts';
+import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts';
 
 export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
@@ -78,7 +66,7 @@ const SILENCE_MS = 10_000;
 
 /** The next step, and the wait before it in milliseconds. */
 interface Step {
-  do: 'begin' | 'stream' | 'list' | 'watch';
+  do: 'begin' | 'stream' | 'list' | 'grow' | 'watch';
   afterMs: number;
 }
 
@@ -100,12 +88,11 @@ export class Reflector<T extends object, I extends string = never> {
   readonly #random: () => number;
   readonly #options: ReflectorOptions<NoInfer<T>>;
   readonly #resync: ResyncTimer;
-  readonly #onError: WatchErrorHandler;
   readonly #backoff: Backoff;
-  readonly #failures = new FailureLog();
+  readonly #failures: ReflectorFailures;
+  readonly #events: StreamEvents<T>;
   #internalErrors: RetryWithDeadline | undefined;
   #state: ReflectorState = 'stopped';
-  #lastVersion = '';
   /** The last version is expired, or the server has not reached it yet. */
   #versionUnavailable = false;
   /** The first list came in pages, so the server does not answer lists from a watch cache. */
@@ -121,7 +108,8 @@ export class Reflector<T extends object, I extends string = never> {
   #usesWatchList: boolean;
   /** The watch list, which goes on as the first watch. */
   #stream: WatchStream<T> | undefined;
-  #skipped = 0;
+  /** Undefined: the store has all objects. */
+  readonly #coverage: Coverage | undefined;
   #relists = 0;
   #watches = 0;
   #lastByteAt: number | undefined;
@@ -149,19 +137,43 @@ export class Reflector<T extends object, I extends string = never> {
     this.#resync = new ResyncTimer(clock, period, () => {
       if (options.shouldResync?.() ?? true) store.resync?.();
     });
-    this.#onError = watchErrorHandler ?? ((error, failure) => this.#report(error, failure));
+    this.#failures = new ReflectorFailures(
+      clock,
+      () => this.#parked,
+      listWatch.describe(),
+      watchErrorHandler,
+    );
     this.#backoff = new Backoff(clock, this.#random, options.backoff);
     this.#usesWatchList = options.watchList ?? WATCH_LIST_BY_DEFAULT;
+    if (options.ranges !== undefined) {
+      listWatch.requireNoShardSelector();
+      this.#coverage = new Coverage(options.ranges, (ranges) => this.#decoder.select?.(ranges));
+    }
+    this.#events = new StreamEvents(store, {
+      ...{ clock, decoder: this.#decoder, coverage: this.#coverage },
+      describe: listWatch.describe(),
+    });
+  }
+
+  /** @internal Changes the ranges of a reflector that was made with some. */
+  setRanges(ranges: HashRanges): void {
+    const coverage = this.#coverage as Coverage;
+    if (coverage.want(ranges)) this.#store.letGo?.(coverage.held);
+  }
+
+  /** @internal Which ranges the store has, or will have after what is queued. */
+  get coverage(): Pick<Coverage, 'held' | 'wanted' | 'isComplete'> | undefined {
+    return this.#coverage;
   }
 
   /** The version of the last list, event or bookmark; "" before the first. */
   lastSyncResourceVersion(): string {
-    return this.#lastVersion;
+    return this.#events.lastVersion;
   }
 
   /** The number of skipped watch events, which had an object of another kind. */
   skippedEvents(): number {
-    return this.#skipped;
+    return this.#events.skipped;
   }
 
   status(): ReflectorStatus {
@@ -169,11 +181,15 @@ export class Reflector<T extends object, I extends string = never> {
     return {
       state:
         this.#state !== 'stopped' && this.#failures.repeatsLater(now) ? 'waiting' : this.#state,
-      lastSyncResourceVersion: this.#lastVersion,
+      lastSyncResourceVersion: this.#events.lastVersion,
       lastSignOfLife: this.#lastByteAt === undefined ? undefined : now - this.#lastByteAt,
       relists: this.#relists,
       watches: this.#watches,
-      skippedEvents: this.#skipped,
+      skippedEvents: this.#events.skipped,
+      ...(this.#coverage && {
+        outsideOfRanges: this.#decoder.outside ?? 0,
+        leftOutBy: this.#coverage.leftOutBy(this.#decoder.outside),
+      }),
       ...this.#failures.report(now),
     };
   }
@@ -207,6 +223,8 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   #step(what: Step['do'], signal: AbortSignal): Promise<Step> | Step {
+    if (this.#coverage?.wanted.isEmpty && what !== 'watch')
+      return this.#awaitRanges(this.#coverage, signal);
     switch (what) {
       case 'begin':
         this.#internalErrors = new RetryWithDeadline(
@@ -217,10 +235,14 @@ export class Reflector<T extends object, I extends string = never> {
         return now(this.#usesWatchList && !this.#parked ? 'stream' : 'list');
       case 'stream':
         this.#state = 'streaming';
+        this.#coverage?.begin('all');
         return this.#gather(() => this.#streamInitialObjects(signal));
       case 'list':
         this.#state = 'listing';
+        this.#coverage?.begin('all');
         return this.#gather(() => this.#list(signal));
+      case 'grow':
+        return this.#gather(() => this.#grow(signal), true);
       case 'watch':
         if (this.#state !== 'waiting') this.#state = 'watching'; // otherwise once it is open
         return this.#watch(signal);
@@ -228,12 +250,58 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /** A step that collects all objects, by pages or as a stream. */
-  async #gather(run: () => Promise<Step>): Promise<Step> {
-    this.#decoder.gather?.(true);
+  async #gather(run: () => Promise<Step>, isPart = false): Promise<Step> {
+    this.#decoder.gather?.(true, isPart);
     try {
       return await run();
     } finally {
       this.#decoder.gather?.(false);
+      this.#coverage?.end();
+    }
+  }
+
+  /** A cache without ranges has no objects, and asks for none. */
+  async #awaitRanges(coverage: Coverage, signal: AbortSignal): Promise<Step> {
+    if (!this.#synced) this.#replaceStore([], '');
+    this.#state = 'watching';
+    await coverage.changed(signal);
+    return now('begin');
+  }
+
+  /**
+   * Lists what is missing, at the version of the watch or a newer one. The watch, which stands
+   * still meanwhile, goes on from its version for all ranges: what it repeats of the new ones is
+   * skipped.
+   */
+  async #grow(signal: AbortSignal): Promise<Step> {
+    const coverage = this.#coverage as Coverage;
+    const from = this.#events.lastVersion;
+    if (from === '0' || !isComparableResourceVersion(from) || !coverage.begin('missing'))
+      return now('begin');
+    const ranges = coverage.asked;
+    const caller = this.#caller(signal);
+    const page = (query: ListQuery) =>
+      this.#listWatch.list({ ...query, ranges }, caller, this.#decoder.page());
+    try {
+      const version = coverage.newest(from);
+      const limit = this.#options.watchListPageSize || (this.#paged ? PAGE_SIZE : 0);
+      const list = await fetchPages(page, version, limit);
+      const isNewer =
+        isComparableResourceVersion(list.resourceVersion) &&
+        compareResourceVersion(list.resourceVersion, version) >= 0;
+      if (!isNewer) return now('begin');
+      coverage.isFiltered = list.isSharded ?? false;
+      this.#store.gain?.(coverage.listedMissing(list.items, list.resourceVersion), from);
+      return now('watch');
+    } catch (error) {
+      if (signal.aborted) return now('begin');
+      if (isExpired(error) || isTooLargeResourceVersion(error))
+        return this.#failed(error, 'relist', now('begin'));
+      // The ranges that are there go on meanwhile.
+      const { afterMs } = this.#later('grow');
+      coverage.postpone(this.#clock.now() + afterMs);
+      this.#failures.add(error, 'list', afterMs);
+      return now('watch');
     }
   }
 
@@ -248,12 +316,16 @@ export class Reflector<T extends object, I extends string = never> {
     const started = this.#clock.now();
     let stream: WatchStream<T> | undefined;
     try {
-      stream = await this.#openStream(signal);
+      const version = this.#relistVersion('');
+      const which = { clock: this.#clock, signal, describe: this.#listWatch.describe() };
+      stream = await openInTime(
+        (caller) => this.#openWatch(version, caller, true),
+        (either) => this.#caller(either),
+        which,
+      );
       const initial = await readInitialObjects(stream, {
-        clock: this.#clock,
-        signal,
-        describe: this.#listWatch.describe(),
-        accepts: (frame) => this.#accepts(frame),
+        ...which,
+        accepts: (frame) => this.#events.accepts(frame),
         forget: (object) => this.#decoder.forget?.(object),
       });
       if (typeof initial !== 'number') {
@@ -305,41 +377,13 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#failed(why, 'list', now('list'));
   }
 
-  /**
-   * Rejects with TIMEOUT if no answer comes in the time that a list may take: a proxy that buffers
-   * whole bodies would never send one.
-   */
-  async #openStream(signal: AbortSignal): Promise<WatchStream<T>> {
-    const late = new AbortController();
-    const caller = this.#caller(AbortSignal.any([signal, late.signal]));
-    let timer: unknown;
-    const wait = (ms: number): void => {
-      this.#clock.clearTimer(timer);
-      timer = this.#clock.setTimer(() => late.abort(), ms + LIST_IDLE_MS);
-    };
-    wait(0);
-    const { onRepeat } = caller;
-    caller.onRepeat = (error, afterMs) => {
-      if (isStatusError(error)) wait(afterMs); // the server has answered
-      onRepeat?.(error, afterMs);
-    };
-    try {
-      const version = this.#versionUnavailable ? '' : this.#lastVersion;
-      return await this.#openWatch(version, caller, true);
-    } catch (cause) {
-      if (!late.signal.aborted || signal.aborted) throw cause;
-      const what = `the server did not begin the initial events of ${this.#listWatch.describe()}`;
-      throw new CapstanError('TIMEOUT', `${what} within ${LIST_IDLE_MS / 1000} s`, { cause });
-    } finally {
-      this.#clock.clearTimer(timer);
-    }
-  }
-
   /** client-go: reflector.go list. */
   async #list(signal: AbortSignal): Promise<Step> {
     const caller = this.#caller(signal);
-    const page = (query: ListQuery) => this.#listWatch.list(query, caller, this.#decoder.page());
-    const version = this.#relistVersion();
+    const ranges = this.#coverage?.asked;
+    const page = (query: ListQuery) =>
+      this.#listWatch.list({ ...query, ranges }, caller, this.#decoder.page());
+    const version = this.#relistVersion('0');
     // With a version, an unpaged list comes from the watch cache; with a limit it would be read
     // from etcd.
     const limit =
@@ -347,7 +391,7 @@ export class Reflector<T extends object, I extends string = never> {
       (this.#paged || version === '' || version === '0' ? PAGE_SIZE : 0);
     const listAgain = (error: unknown, next: NextStep = 'full list'): void => {
       this.#decoder.gather?.(true);
-      this.#notify(error, next, 0);
+      this.#failures.add(error, next, 0);
     };
     try {
       let list: Awaited<ReturnType<typeof fetchPages<T>>>;
@@ -357,8 +401,9 @@ export class Reflector<T extends object, I extends string = never> {
         if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
         listAgain(error, 'relist from newest');
         this.#versionUnavailable = true;
-        list = await fetchPages(page, this.#relistVersion(), limit, listAgain);
+        list = await fetchPages(page, this.#relistVersion('0'), limit, listAgain);
       }
+      if (this.#coverage !== undefined) this.#coverage.isFiltered = list.isSharded ?? false;
       if (version === '0' && list.paged) this.#paged = true;
       this.#replaceStore(list.items, list.resourceVersion);
       return now('watch');
@@ -373,9 +418,10 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /** client-go: reflector.go relistResourceVersion. */
-  #relistVersion(): string {
+  #relistVersion(first: '0' | ''): string {
     if (this.#versionUnavailable) return '';
-    return this.#lastVersion === '' ? '0' : this.#lastVersion;
+    const version = this.#coverage?.newest(this.#events.lastVersion) ?? this.#events.lastVersion;
+    return version === '' ? first : version;
   }
 
   /**
@@ -389,18 +435,18 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** Keeps the version: later lists must not be older. */
   #park(): void {
-    if (!this.#parked) this.#store.replace([], this.#lastVersion);
+    if (!this.#parked) this.#store.replace([], this.#events.lastVersion);
     this.#parked = true;
   }
 
   #replaceStore(objects: T[], resourceVersion: string): void {
     try {
-      this.#store.replace(objects, resourceVersion);
+      this.#store.replace(this.#coverage?.listedAll(objects) ?? objects, resourceVersion);
     } catch (error) {
       const what = `the store did not take a list of ${this.#listWatch.describe()}`;
       throw new CapstanError('DECODE', what, { cause: error });
     }
-    this.#lastVersion = resourceVersion;
+    this.#events.lastVersion = resourceVersion;
     this.#versionUnavailable = false;
     this.#synced = true;
     this.#connectionLost = false;
@@ -411,15 +457,23 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** One watch from the last version to its end. client-go: reflector.go watch, handleAnyWatch. */
   async #watch(signal: AbortSignal): Promise<Step> {
+    const coverage = this.#coverage;
+    const lacks = coverage?.lacks(this.#clock.now());
+    if (lacks !== undefined) {
+      this.#endRound();
+      return now(lacks === 'all' ? 'begin' : 'grow');
+    }
+    coverage?.begun();
     // Before the request, because some proxies send the headers with the first event.
     const started = this.#clock.now();
     let stream = this.#stream;
     this.#stream = undefined;
     // A watch from "" or "0" begins with ADDED events in no order of versions, from which it cannot
     // be resumed until another event comes.
-    const inOrder = stream !== undefined || (this.#lastVersion !== '' && this.#lastVersion !== '0');
+    const inOrder =
+      stream !== undefined || (this.#events.lastVersion !== '' && this.#events.lastVersion !== '0');
     try {
-      stream ??= await this.#openWatch(this.#lastVersion, this.#caller(signal), false);
+      stream ??= await this.#openWatch(this.#events.lastVersion, this.#caller(signal), false);
     } catch (error) {
       if (signal.aborted) return now('begin');
       if (connectionLoss(error) !== undefined) this.#connectionLost = true;
@@ -428,16 +482,24 @@ export class Reflector<T extends object, I extends string = never> {
       if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     }
+    if (coverage?.isWoken) {
+      stream.close();
+      return now('watch');
+    }
+    if (coverage !== undefined) coverage.wake = () => stream.close();
+    const growTimer = coverage?.wakeWhenDue(this.#clock);
     const silenceTimer =
       this.#connectionLost && inOrder ? this.#checkWhenSilent(stream, signal) : undefined;
     this.#connectionLost = false;
     try {
-      const before = this.#lastVersion;
-      const events = await this.#follow(stream, inOrder, signal).finally(() =>
-        this.#clock.clearTimer(silenceTimer),
-      );
+      const before = this.#events.lastVersion;
+      const events = await this.#events.follow(stream, inOrder, signal).finally(() => {
+        this.#clock.clearTimer(silenceTimer);
+        this.#clock.clearTimer(growTimer);
+      });
       if (signal.aborted) return now('begin');
-      if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS)
+      if (coverage?.isWoken) return now('watch');
+      if (this.#events.lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS)
         this.#shortStreams = 0;
       else {
         const short = new VeryShortWatch(this.#listWatch.describe(), stream.lost);
@@ -450,7 +512,8 @@ export class Reflector<T extends object, I extends string = never> {
       this.#connectionLost = true;
       const again = this.#failed(stream.lost, 'rewatch', now('watch'));
       const behind =
-        stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
+        stream.silent &&
+        (await this.#listWatch.behind(this.#events.lastVersion, this.#caller(signal)));
       return behind ? this.#fromNewest(behind) : again;
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
@@ -468,7 +531,7 @@ export class Reflector<T extends object, I extends string = never> {
     const isSilent = (): boolean => this.#lastByteAt === openedAt;
     const ask = async (): Promise<void> => {
       if (!isSilent()) return;
-      const behind = await this.#listWatch.behind(this.#lastVersion, {
+      const behind = await this.#listWatch.behind(this.#events.lastVersion, {
         clock: this.#clock,
         signal,
       });
@@ -482,54 +545,6 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#failed(why, 'relist from newest', now('begin'));
   }
 
-  /**
-   * Applies the events of a stream; resolves with their number when it ends. Rejects as {@link
-   * WatchStream.take} throws.
-   */
-  async #follow(stream: WatchStream<T>, inOrder: boolean, signal: AbortSignal): Promise<number> {
-    const slice = new TimeSlice(this.#clock);
-    let events = 0;
-    do {
-      slice.start();
-      for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
-        if (this.#accepts(frame)) {
-          this.#apply(frame);
-          events++;
-          if (frame.type !== 'ADDED') inOrder = true;
-          // For an event without a version (some aggregated servers) the last one stays: events may
-          // be repeated, but none is missed.
-          if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
-        }
-        if (slice.over())
-          await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
-        if (signal.aborted) return events;
-      }
-      // also for each chunk, as short chunks do not use up the slice
-      const behind = this.#store.behind?.();
-      if (behind !== undefined) await abortable(behind, signal).catch(() => undefined);
-    } while (await stream.more());
-    return events;
-  }
-
-  /** False for an event that is skipped, which is counted and reported. */
-  #accepts(frame: WatchFrame<T>): frame is Exclude<WatchFrame<T>, { type: 'foreign' }> {
-    if (frame.type !== 'foreign') return true;
-    this.#skipped++;
-    reportForeign(this.#listWatch.describe(), frame, 'reflector');
-    return false;
-  }
-
-  #apply(frame: Exclude<WatchFrame<T>, { type: 'foreign' }>): void {
-    try {
-      if (frame.type === 'ADDED') this.#store.add(frame.object);
-      else if (frame.type === 'MODIFIED') this.#store.update(frame.object);
-      else if (frame.type === 'DELETED') this.#store.delete(frame.object);
-      else this.#store.bookmark?.(frame.resourceVersion);
-    } catch (error) {
-      handleError(error, 'reflector store');
-    }
-  }
-
   async #openWatch(
     resourceVersion: string,
     caller: Caller,
@@ -540,6 +555,7 @@ export class Reflector<T extends object, I extends string = never> {
       resourceVersion,
       timeoutSeconds: watchSeconds(seconds, this.#random),
       sendInitialEvents,
+      ranges: this.#coverage?.asked,
     };
     const stream = await WatchStream.open(this.#listWatch, this.#decoder, query, caller);
     this.#watches++;
@@ -557,7 +573,7 @@ export class Reflector<T extends object, I extends string = never> {
       },
       onRepeat: (error, afterMs) => {
         if (this.#state === 'watching') this.#state = 'waiting';
-        this.#notify(error, 'repeat', afterMs);
+        this.#failures.add(error, 'repeat', afterMs);
       },
     };
   }
@@ -568,27 +584,14 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** Called before a relist because the store refused a change, which has been reported. */
   relisting(error: unknown, afterMs: number): void {
-    this.#notify(error, 'relist', afterMs, this.#options.watchErrorHandler ?? (() => undefined));
+    const { watchErrorHandler = () => undefined } = this.#options;
+    this.#failures.add(error, 'relist', afterMs, watchErrorHandler);
   }
 
-  /** Reports a failure and returns the next step. Each goes through here or `#notify`, once. */
+  /** Reports a failure and returns the next step. Each is reported once. */
   #failed(error: unknown, next: NextStep, step: Step): Step {
-    this.#notify(error, next, step.afterMs);
+    this.#failures.add(error, next, step.afterMs);
     return step;
-  }
-
-  #notify(error: unknown, next: NextStep, afterMs: number, onError = this.#onError): void {
-    const failure: WatchFailure = { class: classOf(error), next, afterMs };
-    this.#failures.add(error, failure, this.#clock.now());
-    tell(() => onError(error, failure), 'watch error handler');
-  }
-
-  #report(error: unknown, failure: WatchFailure): void {
-    if (failure.next === 'park' && this.#parked) return; // reported already
-    if (!isWorthReporting(error, failure)) return;
-    const { afterMs } = failure;
-    const when = isLongWait(afterMs) ? goesOn(afterMs, this.#clock) : '';
-    handleError(error, `reflector of ${this.#listWatch.describe()}${when}`);
   }
 }
 

@@ -34,13 +34,15 @@ export interface Selection {
    * out.
    */
   readonly isUnknown?: boolean | undefined;
+  /** Whether the ranges of the cache have an object; they may change. Absent: no ranges. */
+  readonly covers?: ((object: KubeObject) => boolean) | undefined;
 }
 
 /** The function returns undefined if only the server can tell. */
 export function selectionMatcher(
   selection: Selection,
 ): (object: KubeObject) => boolean | undefined {
-  const { namespace, labelSelector, fieldSelector, isUnknown } = selection;
+  const { namespace, labelSelector, fieldSelector, isUnknown, covers } = selection;
   const byLabels = labelSelector === '' ? undefined : labelMatcher(labelSelector);
   let unread = false;
   const terms = fieldSelector.split(',').flatMap((term) => {
@@ -58,6 +60,7 @@ export function selectionMatcher(
   return (object) => {
     const metadata: (KubeObject['metadata'] & { labels?: Labels }) | undefined = object.metadata;
     if (namespace !== '' && metadata?.namespace !== namespace) return false;
+    if (covers?.(object) === false) return false;
     if (byLabels !== undefined && !byLabels(metadata?.labels ?? {})) return false;
     const held = terms.map((term) => holds(term, object));
     if (held.includes(false)) return false;

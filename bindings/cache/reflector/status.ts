@@ -99,6 +99,13 @@ export interface ReflectorStatus {
   failures: Record<FailureClass, number>;
   /** The number of skipped events, which had an object of another kind. */
   skippedEvents: number;
+  /** Of a cache with ranges: how many objects came that are outside, and were dropped. */
+  outsideOfRanges?: number;
+  /**
+   * Of a cache with ranges: who leaves out what is outside, the server (KEP-5866,
+   * ShardedListAndWatch) or this process; undefined if that is not known yet.
+   */
+  leftOutBy?: 'server' | 'client' | undefined;
   /** The last failure; it happened `agoMs` milliseconds ago. */
   lastFailure: (WatchFailure & { error: unknown; agoMs: number }) | undefined;
 }
@@ -113,37 +120,4 @@ export function classOf(error: unknown): FailureClass {
     return 'network';
   if (error.code === 'CACHE_FULL' || error.code === 'OUT_OF_MEMORY') return 'full';
   return error.code === 'TIMEOUT' ? 'server' : 'decode';
-}
-
-/** Counts the failures for {@link ReflectorStatus}. */
-export class FailureLog {
-  readonly #counts: Record<FailureClass, number> = {
-    auth: 0,
-    expired: 0,
-    throttled: 0,
-    network: 0,
-    decode: 0,
-    full: 0,
-    server: 0,
-  };
-  #last: { failure: WatchFailure; error: unknown; at: number } | undefined;
-
-  add(error: unknown, failure: WatchFailure, now: number): void {
-    this.#counts[failure.class]++;
-    this.#last = { failure, error, at: now };
-  }
-
-  /** Whether a failed request waits to be sent again. */
-  repeatsLater(now: number): boolean {
-    const last = this.#last;
-    return last?.failure.next === 'repeat' && now - last.at < last.failure.afterMs;
-  }
-
-  report(now: number): Pick<ReflectorStatus, 'failures' | 'lastFailure'> {
-    const last = this.#last;
-    return {
-      failures: { ...this.#counts },
-      lastFailure: last && { ...last.failure, error: last.error, agoMs: now - last.at },
-    };
-  }
 }

@@ -8,6 +8,9 @@ import { CapstanError } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { abortable, TimeSlice } from '../../base/wait.ts';
 import { metaNamespaceKeyFunc } from '../rest/keys.ts';
+import type { Caller } from '../rest/rest.ts';
+import { isStatusError } from '../rest/status-error.ts';
+import { LIST_IDLE_MS } from './list-watch.ts';
 import type { WatchFrame, WatchStream } from './watch-stream.ts';
 
 export interface InitialObjects<T> {
@@ -65,6 +68,8 @@ export async function readInitialObjects<T extends object>(
           if (frame.initialEventsEnd)
             return { objects: [...objects.values()], resourceVersion: frame.resourceVersion };
           if (++bookmarks > MAX_BOOKMARKS) throw patience.lost('sent bookmarks instead');
+        } else if (frame.type === 'OUTSIDE') {
+          patience.objects++;
         } else if (frame.type !== 'foreign') {
           const key = metaNamespaceKeyFunc(frame.object);
           if (frame.type === 'ADDED') patience.objects++;
@@ -84,6 +89,39 @@ export async function readInitialObjects<T extends object>(
   }
   if (patience.over !== undefined) throw patience.over;
   return events;
+}
+
+/**
+ * Opens a watch list. Rejects with TIMEOUT if no answer comes in the time that a list may take: a
+ * proxy that buffers whole bodies would never send one.
+ */
+export async function openInTime<T>(
+  open: (caller: Caller) => Promise<T>,
+  callerOf: (signal: AbortSignal) => Caller,
+  { clock, signal, describe }: Omit<StreamOptions<T>, 'accepts' | 'forget'>,
+): Promise<T> {
+  const late = new AbortController();
+  const caller = callerOf(AbortSignal.any([signal, late.signal]));
+  let timer: unknown;
+  const wait = (ms: number): void => {
+    clock.clearTimer(timer);
+    timer = clock.setTimer(() => late.abort(), ms + LIST_IDLE_MS);
+  };
+  wait(0);
+  const { onRepeat } = caller;
+  caller.onRepeat = (error, afterMs) => {
+    if (isStatusError(error)) wait(afterMs); // the server has answered
+    onRepeat?.(error, afterMs);
+  };
+  try {
+    return await open(caller);
+  } catch (cause) {
+    if (!late.signal.aborted || signal.aborted) throw cause;
+    const what = `the server did not begin the initial events of ${describe}`;
+    throw new CapstanError('TIMEOUT', `${what} within ${LIST_IDLE_MS / 1000} s`, { cause });
+  } finally {
+    clock.clearTimer(timer);
+  }
 }
 
 /** Reports each quiet period, and closes the stream after several in a row. */

@@ -113,7 +113,7 @@ async function* watchOnce<T extends object, I extends string>(
       for (let frame = stream.take(); frame !== undefined; frame = stream.take()) {
         if (frame.type === 'BOOKMARK') await onBookmark?.(frame.resourceVersion);
         else if (frame.type === 'foreign') reportForeign(listWatch.describe(), frame, 'watch');
-        else yield frame;
+        else if (frame.type !== 'OUTSIDE') yield frame;
         if (signal.aborted) return;
       }
     }

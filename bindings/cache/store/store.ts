@@ -18,6 +18,7 @@ import { noteSlot, toObject } from '../bytes/lazy.ts';
 import type { StoredObject } from '../bytes/stored-object.ts';
 import { StoredObjects } from '../bytes/stored-objects.ts';
 import type { ExpectedKind } from '../decode/decoder.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
@@ -276,6 +277,16 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** The indices as they were given. */
   getIndexers(): Record<string, IndexSpec<T>> {
     return this.#indices.specs();
+  }
+
+  /** @internal Removes the objects outside of these ranges. */
+  letGo(kept: HashRanges): void {
+    // the object that has it may be removed
+    this.#resourceVersion = this.lastStoreSyncResourceVersion();
+    for (const slot of this.#column.slots())
+      if (!kept.hasKey(this.#column.keyAt(slot))) this.#removeSlot(slot);
+    for (const key of this.#column.spare.keys())
+      if (!kept.hasKey(key)) this.#column.spare.delete(key);
   }
 
   /** Sets the resourceVersion; no object changed. */

@@ -16,6 +16,7 @@ import type { DecoderOptions } from '../decode/limits.ts';
 import { trimOf, trimValue } from '../decode/trim.ts';
 import type { TransformFunc } from '../queue/queue.ts';
 import { type Selection, selectionMatcher } from '../reflector/selection.ts';
+import type { HashRanges } from '../rest/hash-ranges.ts';
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
@@ -34,6 +35,8 @@ export interface StoreView {
 export interface UnseenWritesOptions<T> {
   /** The selection of the cache; called at the first write. */
   selection(): Selection & { readonly metadataOnly: boolean };
+  /** The ranges that the cache has; undefined: all. */
+  ranges?(): HashRanges | undefined;
   /** The kind of its objects. */
   expected: ExpectedKind;
   /** The members that it drops. */
@@ -116,6 +119,7 @@ export class UnseenWrites<T extends object> {
     // If it is unknown whether the cache selects the object, its absence from a list does not mean
     // a deletion.
     if (version === undefined || !this.#belongs(object)) return;
+    if (this.#options.ranges?.()?.hasKey(key) === false) return;
     if (!isComparableResourceVersion(version)) {
       this.#reportOpaque(version);
       return;
@@ -128,6 +132,11 @@ export class UnseenWrites<T extends object> {
     if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
     else if (cached === undefined && this.#isInGap(version) && !this.#deletionsNotified.has(key))
       this.#notify(key, JSON.stringify(object)); // the answer to the write came after the list
+  }
+
+  /** Forgets what is outside of the ranges: another cache has it. */
+  letGo(kept: HashRanges): void {
+    for (const key of this.#byKey.keys()) if (!kept.hasKey(key)) this.#forget(key);
   }
 
   #reportOpaque(version: string): void {

@@ -9,6 +9,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
+import { HashRanges } from '../../../bindings/cache/rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
 import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 
@@ -81,6 +82,7 @@ const odd = (name: string): string =>
   `{"k\\u0069nd":"Thing","metadata":{"name":"${name}","namespace":"n"}}`;
 const indexers = { spec: 'spec', mine: (object: Thing) => [object.metadata.name, 'all'] };
 
+const halfOfAll = HashRanges.of('ranges', [{ from: 0n, to: 2n ** 63n }], { namespaced: true });
 const large = { a: 'b'.repeat(300), c: [1] };
 
 /**
@@ -137,6 +139,11 @@ const calls: Record<string, (world: World) => unknown> = {
   'how many have their metadata alone, once some have': (w) => {
     take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4));
     w.store.metadataOnly();
+  },
+  'a change of the ranges': (w) => w.decoder.select(halfOfAll),
+  'a list with ranges': (w) => {
+    w.decoder.select(halfOfAll);
+    w.items(thing('a', 1));
   },
   'a new watch': (w) => w.decoder.frames(),
   'the end of a watch': (w) => w.frames.close(),

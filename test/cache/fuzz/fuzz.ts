@@ -138,7 +138,8 @@ function shown(frame: Frame<object>): Shown {
     case 'BOOKMARK':
       return showBookmark(frame.resourceVersion, frame.initialEventsEnd);
     case 'foreign':
-      return 'foreign';
+    case 'OUTSIDE':
+      return frame.type;
     default:
       return showEvent(frame.type, objectText(frame.object, false), frame.resourceVersion);
   }

@@ -38,6 +38,8 @@ interface PlaneOptions {
   unfair?: boolean;
   /** The API server also serves the beta and alpha versions, which are off by default. */
   everything?: boolean;
+  /** Feature gates that are on beside the defaults, such as `ShardedListAndWatch`. */
+  gates?: readonly string[];
 }
 
 const RBAC = [
@@ -231,6 +233,7 @@ export class ControlPlane {
         ...(this.#options.legible ? ['--storage-media-type=application/json'] : []),
         ...(this.#options.unfair ? ['--enable-priority-and-fairness=false'] : []),
         ...(this.#options.everything ? EVERYTHING : []),
+        ...(this.#options.gates ?? []).map((gate) => `--feature-gates=${gate}=true`),
         // on SIGTERM watches end in order; else they hold it for a minute
         '--shutdown-watch-termination-grace-period=2s',
         '--profiling=false',
