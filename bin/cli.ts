@@ -15,6 +15,7 @@ import { BENCH_FLAGS, BENCH_HELP, benchOptionsOf } from './bench-options.ts';
 import { capstanSource } from './capstan-source.ts';
 import { manifestsOf } from './crd.ts';
 import { CRD_DIFF_FLAGS, CRD_DIFF_HELP, type Printed, runCrdDiff } from './crd-diff-command.ts';
+import { CRD_MIGRATE_FLAGS, CRD_MIGRATE_HELP, runCrdMigrate } from './crd-migrate-command.ts';
 import { definitionsOf, definitionsOfCluster, isModule } from './definition-files.ts';
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
@@ -110,6 +111,12 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     options: CRD_DIFF_FLAGS,
     run: crdDiff,
   },
+  'crd migrate': {
+    summary: 'stores all objects in the storage version of their definition',
+    help: CRD_MIGRATE_HELP,
+    options: CRD_MIGRATE_FLAGS,
+    run: ({ values, positionals }) => runCrdMigrate(positionals, values),
+  },
   types: {
     summary: 'prints TypeScript types and resources of CustomResourceDefinitions',
     help: `Usage: capstan types <file-or-address>... [options]
@@ -151,7 +158,7 @@ Example: capstan types crds.yaml --group cert-manager.io --out src/resources/cer
 const HELP = `Usage: capstan <command> [options]
 
 ${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`)
+  .map(([name, { summary }]) => `  ${name.padEnd(13)}${summary}\n`)
   .join('')}
   capstan <command> --help    shows the options of a command
   capstan --version           shows the version of capstan
