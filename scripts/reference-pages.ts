@@ -205,7 +205,10 @@ export const TASKS: readonly Task[] = [
     page: 'test-controllers',
     title: 'Test controllers',
     about: 'From `capstan/testing`.',
-    parts: { 'Servers and time': ['ApiServer', 'fakeClient', 'fakeTransport', 'FakeClock'] },
+    parts: {
+      'Servers and time': ['ApiServer', 'fakeClient', 'fakeTransport', 'FakeClock'],
+      'A real API server': ['startEnvtest', 'startTestServer'],
+    },
   },
 ];
 

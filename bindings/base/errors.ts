@@ -97,6 +97,10 @@ export type ErrorCode =
   | 'CRD'
   /** A webhook denies a request: see AdmissionDenied. */
   | 'ADMISSION_DENIED'
+  /** `startEnvtest` finds no etcd or kube-apiserver. */
+  | 'ENVTEST_BINARIES'
+  /** A real API server for tests does not start: the message has the end of its log. */
+  | 'ENVTEST'
   /** A reconcile error that must not be retried. */
   | 'TERMINAL';
 

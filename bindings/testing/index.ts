@@ -5,6 +5,7 @@
 
 export { FakeClock } from '../base/clock.ts';
 export type { Transport } from '../cache/rest/transport.ts';
+export type { Envtest, EnvtestUser } from './envtest/envtest.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
 export {
   type FakeResource,
@@ -22,3 +23,5 @@ export {
   type ServerTransportOptions,
 } from './server/server.ts';
 export type { ServingOptions } from './server/serving-options.ts';
+export { type EnvtestOptions, startEnvtest } from './start-envtest.ts';
+export { startTestServer, type TestServer, type TestServerOptions } from './test-server.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiServer } from 'capstan/testing';
-import { certificates } from '../helpers/control-plane/certificates.ts';
+import { serverKeys } from '../../bindings/testing/envtest/certificates.ts';
 import { ControlPlane, TOKEN } from '../helpers/control-plane/control-plane.ts';
 
 export interface Served {
@@ -24,7 +24,7 @@ const folderFor = (name: string): string => mkdtempSync(join(tmpdir(), `capstan-
 export async function startEmbedded(): Promise<Served> {
   const users = { [TOKEN]: { name: 'token-user', uid: 'token-user', groups: ['system:masters'] } };
   // clientcmd sends a token only over TLS.
-  const { ca, server: tls } = await certificates();
+  const { ca, server: tls } = await serverKeys();
   const server = await ApiServer.start({ users, tls: { ...tls, ca: ca.cert } });
   const folder = folderFor('embedded');
   const stop = async (): Promise<void> => {

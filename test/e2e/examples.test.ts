@@ -15,6 +15,7 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { newManager } from 'capstan/manager';
 import { parallelizeUntil, setErrorHandler } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Program } from '../../bindings/testing/envtest/program.ts';
 import { addBinder } from '../../examples/provisioner/binder.ts';
 import {
   type ClaimObject,
@@ -30,7 +31,6 @@ import {
 } from '../../examples/website/resources.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
-import type { Program } from '../helpers/control-plane/program.ts';
 import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 

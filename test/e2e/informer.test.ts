@@ -179,8 +179,8 @@ test('a bearer token serves as well as a client certificate, and a wrong one is 
 
 test('a server whose certificate has another authority gets no request', async () => {
   const other = await readKubeConfig(plane);
-  const { certificates } = await import('../helpers/control-plane/certificates.ts');
-  const caData = Buffer.from((await certificates()).ca.cert).toString('base64');
+  const { serverKeys } = await import('../../bindings/testing/envtest/certificates.ts');
+  const caData = Buffer.from((await serverKeys()).ca.cert).toString('base64');
   other.clusters = other.clusters.map((cluster) => ({ ...cluster, caData }));
   const transport = kubeConfigTransport(other);
   const call = transport.request({ method: 'GET', path: '/api/v1/namespaces' });

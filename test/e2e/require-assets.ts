@@ -1,7 +1,7 @@
 /**
  * Ends a run without API server binaries before the first test, with one message and exit code 1.
  */
-import { assets } from '../helpers/control-plane/assets.ts';
+import { assets } from '../../bindings/testing/envtest/assets.ts';
 
 export default function requireAssets(): void {
   try {

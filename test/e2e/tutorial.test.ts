@@ -9,11 +9,11 @@ import type { Transport } from 'capstan/cache';
 import { type Client, Discovery, eventResource, ignoreNotFound, newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Program } from '../../bindings/testing/envtest/program.ts';
 import { Job, stateOf } from '../../examples/tutorial/09-deploy/job.ts';
 import { ScheduledJob } from '../../examples/tutorial/09-deploy/scheduled-job.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
-import type { Program } from '../helpers/control-plane/program.ts';
 import { root } from '../helpers/repository.ts';
 import { kubeconfigWith, tokenOf } from './accounts.ts';
 

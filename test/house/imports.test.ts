@@ -60,9 +60,10 @@ const RULES: Rules = {
     '@kubernetes/client-node': 'kinds',
     '@marcbachmann/cel-js': 'testing',
     rfc6902: 'webhook',
+    selfsigned: 'testing',
     yaml: 'testing',
   },
-  loadedLater: ['@marcbachmann/cel-js', 'rfc6902', 'yaml'],
+  loadedLater: ['@marcbachmann/cel-js', 'rfc6902', 'selfsigned', 'yaml'],
   modules: 'wasm',
 };
 

@@ -62,6 +62,7 @@ describe('the manifest', () => {
       '@kubernetes/client-node',
       '@marcbachmann/cel-js',
       'rfc6902',
+      'selfsigned',
       'yaml',
     ]);
     expect(manifest.peerDependencies['@kubernetes/client-node']).toMatch(/^\^2\./);

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Program } from '../../../bindings/testing/envtest/program.ts';
 import type { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
-import type { Program } from '../../helpers/control-plane/program.ts';
 import type { ElectionLogEntry, ProcessLog } from '../../helpers/leaderelection/judge-election.ts';
 import { CuttingProxy } from '../history/cutting-proxy.ts';
 

@@ -1,24 +1,37 @@
 /**
- * Child processes that never outlive the test run. Three nets, because each one has a hole: `stop`
- * ends a program in order, an exit hook ends it when the process exits early, and a leash ends it
- * when the process is killed and runs no hook at all. The leash is a shell that reads the live
- * process ids from a pipe; the pipe ends when we do.
+ * Child processes that never outlive this one. Three nets, because each one has a hole: `stop` ends
+ * a program in order, an exit hook ends it when this process exits early, and a leash ends it when
+ * this process is killed and runs no hook at all. The leash is a shell that reads the live process
+ * ids from a pipe; the pipe ends when we do.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import { within } from './conditions.ts';
+import { systemClock } from '../../base/clock.ts';
+import { CapstanError } from '../../base/errors.ts';
+import { within } from '../../base/wait.ts';
 
 /** A killed process is gone at once, a terminated one may take its time to close connections. */
 const EXIT_MS = 15_000;
 
-const running = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
+/** The running children; the exit hook is there once the first has started. */
+let running: Set<ChildProcess> | undefined;
 
+function started(child: ChildProcess): void {
+  if (running === undefined) {
+    const all = new Set<ChildProcess>();
+    running = all;
+    process.on('exit', () => {
+      for (const each of all) each.kill('SIGKILL');
+    });
+  }
+  running.add(child);
+}
+
+/** A running program. */
 export class Program {
   readonly name: string;
+  /** The file of its output. */
   readonly log: string;
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
@@ -34,11 +47,11 @@ export class Program {
       closeSync(output);
     }
     const child = this.#child;
-    running.add(child);
+    started(child);
     // 'error' instead of 'exit': it did not start
     this.#exit = once(child, 'exit').catch((error: unknown) => error);
     void this.#exit.then(() => {
-      running.delete(child);
+      running?.delete(child);
       leash.drop(child.pid);
     });
     leash.hold(child.pid);
@@ -55,7 +68,7 @@ export class Program {
 
   /** Resolves with the exit code, or the signal that ended it, once it has ended by itself. */
   async exited(ms: number): Promise<number | string> {
-    await within(ms, `${this.name} ends`, this.#exit);
+    await this.#ends(ms, 'has not ended');
     const { exitCode, signalCode } = this.#child;
     return signalCode ?? exitCode ?? 'not started';
   }
@@ -64,7 +77,7 @@ export class Program {
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     try {
-      await within(EXIT_MS, `${this.name} ends after ${signal}`, this.#exit);
+      await this.#ends(EXIT_MS, `has not ended after ${signal}`);
     } catch (error) {
       if (signal === 'SIGKILL') throw error;
       await this.stop('SIGKILL');
@@ -85,6 +98,11 @@ export class Program {
   tail(lines = 25): string {
     return this.output().trimEnd().split('\n').slice(-lines).join('\n');
   }
+
+  async #ends(ms: number, how: string): Promise<void> {
+    if (await within(systemClock, ms, this.#exit)) return;
+    throw new CapstanError('TIMEOUT', `${this.name} ${how} within ${ms} ms`);
+  }
 }
 
 /** Kills what it holds, and removes `folder`, once this process is gone, however it went. */
@@ -99,7 +117,9 @@ export class Leash {
       'trap "" INT TERM HUP; while read -r line; do pids=$line; done; [ ' +
       '-z "$pids" ] || kill -KILL $pids; rm -rf "$0"';
     this.#shell = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
-    this.#shell.stdin?.on('error', () => undefined); // the shell is gone: nothing left to tell it
+    // without a shell, or when it is gone, nothing is left to tell it
+    this.#shell.on('error', () => undefined);
+    this.#shell.stdin?.on('error', () => undefined);
     this.#shell.unref();
     (this.#shell.stdin as { unref?(): void } | null)?.unref?.();
   }
