@@ -1,0 +1,604 @@
+/**
+ * The protocol of one replica as a state machine without I/O: `step` takes the time and what was
+ * read or answered, and returns the requests to send and what the process has to do.
+ *
+ * It holds three things: its own Lease, by which it may run slots at all; maybe the leader Lease,
+ * by which it coordinates; and its slots (local-slots.ts). Nobody's safety rests on the leader
+ * Lease: see plan.ts. A machine lives once: a process whose Lease was taken over makes a new one
+ * with another name.
+ */
+import { ClusterView, type LeaseView, type MapView, type MemberState } from './cluster-view.ts';
+import { LocalSlots, type SlotAction } from './local-slots.ts';
+import {
+  type Plan,
+  type PlanMember,
+  PlanMemory,
+  type PlanSettings,
+  plan,
+  type ShardEvent,
+} from './plan.ts';
+import { emptyMap, type Move, type ShardMap } from './shard-map.ts';
+import { chooseEdges, type WeighedHash, weighSlots } from './slots.ts';
+
+export interface MachineSettings extends PlanSettings {
+  /** The name of the map and of the leader Lease, and the prefix of the replicas' Leases. */
+  readonly id: string;
+  /** This replica; no other one, before or after, may have the name. */
+  readonly member: string;
+  /** In milliseconds, as the next ones. */
+  readonly leaseDuration: number;
+  readonly retryPeriod: number;
+  /** How much faster another replica's clock may run. */
+  readonly maxClockSkewRatio: number;
+  /** How long the first coordinator waits for other replicas before it shares out the slots. */
+  readonly joinDelay: number;
+}
+
+/** What a Lease is to have. Everything else of the object stays. */
+export interface LeaseContent {
+  readonly holder: string;
+  readonly duration: number;
+  readonly state: MemberState | undefined;
+}
+
+export type ShardWrite =
+  | {
+      readonly type: 'write';
+      readonly id: number;
+      readonly kind: 'lease';
+      readonly verb: 'create' | 'update' | 'delete';
+      readonly name: string;
+      /** The version that is replaced or deleted. */
+      readonly base: LeaseView | undefined;
+      readonly content: LeaseContent;
+    }
+  | {
+      readonly type: 'write';
+      readonly id: number;
+      readonly kind: 'map';
+      readonly verb: 'create' | 'update';
+      readonly base: MapView | undefined;
+      readonly map: ShardMap;
+    };
+
+export type ShardOutput =
+  | SlotAction
+  | ShardWrite
+  | { readonly type: 'read'; readonly what: ReadKind }
+  /** Asks for the names that exist, to choose edges. */
+  | { readonly type: 'survey' }
+  | ({ readonly type: 'event' } & ShardEvent)
+  /** The machine has ended: it has handed over everything, or its Lease was taken over. */
+  | { readonly type: 'ended'; readonly why: 'left' | 'lost' };
+
+/** All Leases of replicas; the leader Lease; the map. */
+export type ReadKind = 'leases' | 'leader' | 'map';
+
+export type ShardInput =
+  | {
+      readonly type: 'leases';
+      /** The local time at which the list was asked for. */
+      readonly sentAt: number;
+      /** The resourceVersion of the list. */
+      readonly version: number;
+      readonly leases: readonly LeaseView[];
+    }
+  | { readonly type: 'leader'; readonly version: number; readonly lease: LeaseView | undefined }
+  | { readonly type: 'map'; readonly version: number; readonly object: MapView | undefined }
+  | { readonly type: 'read-failed'; readonly what: ReadKind }
+  /** From a watch. */
+  | { readonly type: 'lease-event'; readonly lease: LeaseView; readonly isDeleted: boolean }
+  | {
+      readonly type: 'answer';
+      readonly id: number;
+      /**
+       * `refused`: the object has changed, exists already, or is gone. `unknown`: anything else.
+       */
+      readonly result: 'done' | 'refused' | 'unknown';
+      readonly lease?: LeaseView | undefined;
+      readonly object?: MapView | undefined;
+    }
+  | { readonly type: 'surveyed'; readonly names: readonly WeighedHash[] }
+  | { readonly type: 'warmed' | 'drained'; readonly slot: number; readonly token: number }
+  /** Ends after a hand-over; with `isNow` without waiting for others to take the slots. */
+  | { readonly type: 'leave'; readonly isNow: boolean };
+
+const EMPTY: MemberState = { epoch: 0, warm: [], holding: [], leaving: false, weights: [] };
+
+export class ShardMachine {
+  readonly view: ClusterView;
+  readonly slots: LocalSlots;
+  readonly memory = new PlanMemory();
+  readonly #settings: MachineSettings;
+  readonly #weightOf: (slot: number) => number;
+  #requests = 0;
+  /** The write under way for each object, by its name. The map's is ''. */
+  readonly #writes = new Map<string, { id: number; sentAt: number; write: ShardWrite }>();
+  readonly #reads = new Set<ReadKind>();
+  readonly #nextRead: Record<ReadKind, number> = { leases: 0, leader: 0, map: 0 };
+
+  /** Of this replica's Lease; empty before it exists. */
+  #uid = '';
+  /** Until when this process may rely on its Lease. */
+  #validUntil = Number.NEGATIVE_INFINITY;
+  #nextRenewal = Number.NEGATIVE_INFINITY;
+  #published = '';
+  /** The version of the last renewal, and the time at which it was sent. */
+  #renewedVersion = 0;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  /** When a write of the own Lease was refused, until a later read shows why. */
+  #refusedAt: number | undefined;
+  #leaderUntil = Number.NEGATIVE_INFINITY;
+  #nextLeaderTry = Number.NEGATIVE_INFINITY;
+  #surveyed: readonly WeighedHash[] | undefined;
+  #isSurveying = false;
+  #isLeaving = false;
+  /** Gives up everything, and does not change its mind. */
+  #isEnding = false;
+  #hasReleased = false;
+  #ended: 'left' | 'lost' | undefined;
+  #joinedUntil = Number.NEGATIVE_INFINITY;
+  /** How often the process has answered `warm` and `close`. */
+  #answers = 0;
+  /** What the last call of `follow` went by. */
+  #followed = '';
+  /** The view that the last plan went by, and when the next one is due even so. */
+  #planned = -1;
+  #nextPlan = Number.NEGATIVE_INFINITY;
+
+  /** @param weightOf the number of objects of a slot */
+  constructor(settings: MachineSettings, weightOf: (slot: number) => number = () => 0) {
+    this.#settings = settings;
+    this.#weightOf = weightOf;
+    this.view = new ClusterView(3 * settings.retryPeriod);
+    this.slots = new LocalSlots(settings.member);
+  }
+
+  get map(): ShardMap | undefined {
+    return this.view.map;
+  }
+
+  get ended(): 'left' | 'lost' | undefined {
+    return this.#ended;
+  }
+
+  /** Whether this process's Lease is valid: a look at the clock. */
+  isValid(now: number): boolean {
+    return now < this.#validUntil && this.#ended === undefined;
+  }
+
+  /** Whether work of a slot may begin. */
+  mayStart(slot: number, now: number): boolean {
+    return this.slots.state(slot) === 'open' && this.isValid(now);
+  }
+
+  /** Whether a slot may be written: also while work that is under way ends. */
+  mayWrite(slot: number, now: number): boolean {
+    return this.slots.runs(slot) && this.isValid(now);
+  }
+
+  isLeader(now: number): boolean {
+    return now < this.#leaderUntil && this.isValid(now);
+  }
+
+  /**
+   * The name of each replica that has a Lease, with what it says; undefined for one that is gone.
+   */
+  members(): Map<string, LeaseView | undefined> {
+    const members = new Map<string, LeaseView | undefined>();
+    for (const name of this.view.names())
+      if (name !== this.#settings.id) members.set(this.#memberOf(name), this.view.lease(name));
+    return members;
+  }
+
+  step(now: number, input?: ShardInput): ShardOutput[] {
+    const outputs: ShardOutput[] = [];
+    if (this.#ended !== undefined) return outputs;
+    if (input !== undefined) this.#take(input, now);
+    this.#checkOwnLease(now, outputs);
+    if (this.#ended !== undefined) return outputs;
+    this.#decideEnding(now);
+    this.#follow(now, outputs);
+    if (!this.#hasReleased) this.#keepOwnLease(now, outputs);
+    this.#keepLeaderLease(now, outputs);
+    if (this.isLeader(now)) this.#coordinate(now, outputs);
+    this.#read(now, outputs);
+    const hasResigned = this.view.lease(this.#settings.id)?.holder !== this.#settings.member;
+    if (this.#hasReleased && hasResigned) {
+      this.#ended = 'left';
+      outputs.push({ type: 'ended', why: 'left' });
+    }
+    return outputs;
+  }
+
+  /** When `step` is to be called next, if nothing comes in before. */
+  wakeAt(now: number): number {
+    const { retryPeriod, id } = this.#settings;
+    let at = now + retryPeriod;
+    const due = (time: number): void => {
+      if (time > now && time < at) at = time;
+    };
+    due(this.#nextRenewal);
+    due(this.#nextLeaderTry);
+    due(this.#validUntil);
+    due(this.#joinedUntil);
+    if (this.isLeader(now)) due(this.#nextPlan);
+    for (const what of ['leases', 'leader', 'map'] as const) due(this.#nextRead[what]);
+    for (const name of this.view.names()) {
+      const lease = this.view.lease(name);
+      if (lease === undefined || lease.holder === '' || name === this.#ownName) continue;
+      if (name === id || this.isLeader(now)) due(now - this.view.age(name, now) + lease.duration);
+    }
+    return at;
+  }
+
+  // What came in.
+
+  #take(input: ShardInput, now: number): void {
+    const { view } = this;
+    const { id } = this.#settings;
+    switch (input.type) {
+      case 'leases':
+        this.#reads.delete('leases');
+        view.sawLeases(input.leases, input.version, id, now);
+        view.isFresh(input.sentAt, now);
+        this.#nextRead.leases = input.sentAt + 1.5 * this.#settings.retryPeriod;
+        return;
+      case 'leader':
+        this.#reads.delete('leader');
+        if (input.lease !== undefined) view.sawLease(input.lease, now);
+        else view.sawNoLease(id, input.version, now);
+        view.expect(id, now);
+        return;
+      case 'map':
+        this.#reads.delete('map');
+        view.sawMap(input.object, input.version);
+        return;
+      case 'read-failed':
+        this.#reads.delete(input.what);
+        this.#nextRead[input.what] = now + this.#settings.retryPeriod / 2;
+        return;
+      case 'lease-event':
+        if (input.isDeleted) view.sawNoLease(input.lease.name, input.lease.version, now);
+        else view.sawLease(input.lease, now);
+        // An event of this replica's last renewal: all events before it have come.
+        if (input.lease.name === this.#ownName && input.lease.version === this.#renewedVersion) {
+          view.isFresh(this.#renewedAt, now);
+          this.#nextRead.leases = Math.max(
+            this.#nextRead.leases,
+            this.#renewedAt + 2 * this.#settings.retryPeriod,
+          );
+        }
+        return;
+      case 'answer':
+        this.#takeAnswer(input, now);
+        return;
+      case 'surveyed':
+        this.#isSurveying = false;
+        this.#surveyed = input.names;
+        this.#planned = -1;
+        return;
+      case 'warmed':
+        this.#answers++;
+        this.slots.warmed(input.slot, input.token);
+        return;
+      case 'drained':
+        this.#answers++;
+        this.slots.drained(input.slot, input.token);
+        return;
+      case 'leave':
+        this.#isLeaving = true;
+        this.#isEnding ||= input.isNow;
+    }
+  }
+
+  #takeAnswer(answer: ShardInput & { type: 'answer' }, now: number): void {
+    const entry = [...this.#writes].find(([, { id }]) => id === answer.id);
+    if (entry === undefined) return; // given up before
+    const [key, { sentAt, write }] = entry;
+    this.#writes.delete(key);
+    if (answer.lease !== undefined) this.view.sawLease(answer.lease, now);
+    if (answer.object !== undefined) this.view.sawMap(answer.object, answer.object.version);
+    const { maxClockSkewRatio, retryPeriod, leaseDuration, id, member } = this.#settings;
+    const isDone = answer.result === 'done';
+    if (write.kind === 'map') {
+      this.#nextRead.map = isDone ? now + 2 * retryPeriod : now;
+      this.#planned = -1;
+      return;
+    }
+    const until = sentAt + leaseDuration / maxClockSkewRatio;
+    if (write.name === this.#ownName) {
+      if (isDone && write.content.holder !== '') {
+        this.#uid ||= answer.lease?.uid ?? '';
+        this.#validUntil = Math.max(this.#validUntil, until);
+        this.#renewedVersion = answer.lease?.version ?? 0;
+        this.#renewedAt = sentAt;
+      } else if (isDone) this.#hasReleased = true;
+      else {
+        this.#published = '';
+        this.#nextRenewal = now + (answer.result === 'refused' ? 0 : retryPeriod / 4);
+        if (answer.result === 'refused') {
+          this.#refusedAt = now;
+          this.#nextRead.leases = now;
+        }
+      }
+    } else if (write.name === id) {
+      if (isDone && write.content.holder === member) this.#leaderUntil = until;
+      if (isDone && write.content.holder === '') this.#leaderUntil = Number.NEGATIVE_INFINITY;
+      if (!isDone) {
+        this.#nextRead.leader = now;
+        this.#nextLeaderTry = now + retryPeriod / 2;
+      }
+    } else if (!isDone) this.#nextRead.leases = now;
+    else if (write.verb === 'delete') this.view.forget(write.name);
+  }
+
+  // The own Lease.
+
+  get #ownName(): string {
+    return this.#nameOf(this.#settings.member);
+  }
+
+  /** The Lease is lost when somebody else has taken it over, or deleted it. */
+  #checkOwnLease(now: number, outputs: ShardOutput[]): void {
+    const own = this.view.lease(this.#ownName);
+    const isGone = this.view.isAbsent(this.#ownName);
+    const isOurs =
+      own?.holder === this.#settings.member && (this.#uid === '' || own.uid === this.#uid);
+    if (isOurs && own !== undefined) this.#uid = own.uid;
+    if (this.#hasReleased || this.#writes.has(this.#ownName)) return;
+    if (own === undefined ? !isGone : isOurs) return;
+    this.#validUntil = Number.NEGATIVE_INFINITY;
+    this.#leaderUntil = Math.min(this.#leaderUntil, now);
+    outputs.push(...this.slots.abandon());
+    this.#ended = 'lost';
+    outputs.push({ type: 'ended', why: 'lost' });
+  }
+
+  #decideEnding(now: number): void {
+    if (!this.#isLeaving || this.#isEnding) return;
+    const { member } = this.#settings;
+    const map = this.view.map;
+    const isNamed =
+      map?.slots.includes(member) ||
+      map?.moving.some(({ from, to }) => [from, to].includes(member));
+    this.#isEnding = !isNamed || !this.#hasHeir(now);
+  }
+
+  /** Whether another replica can take over. */
+  #hasHeir(now: number): boolean {
+    for (const other of this.#planMembers(now).values())
+      if (other.isCandidate && other.name !== this.#settings.member) return true;
+    return false;
+  }
+
+  #keepOwnLease(now: number, outputs: ShardOutput[]): void {
+    const { member, leaseDuration, retryPeriod } = this.#settings;
+    if (this.#writes.has(this.#ownName)) return;
+    const own = this.view.lease(this.#ownName);
+    if (this.#refusedAt !== undefined && this.view.freshAt < this.#refusedAt) return;
+    this.#refusedAt = undefined;
+    const isReleasing = this.#isEnding && this.slots.isIdle();
+    const state = this.#state();
+    const matters = JSON.stringify([state.epoch, state.warm, state.holding, state.leaving]);
+    if (now < this.#nextRenewal && matters === this.#published && !isReleasing) return;
+    if (isReleasing && own === undefined && this.#uid === '') {
+      this.#hasReleased = true; // it has no Lease
+      return;
+    }
+    if (now < this.#nextRenewal && this.#published === '') return; // the last attempt failed
+    this.#published = matters;
+    this.#nextRenewal = now + retryPeriod;
+    this.#write(now, outputs, {
+      kind: 'lease',
+      verb: own === undefined ? 'create' : 'update',
+      name: this.#ownName,
+      base: own,
+      content: { holder: isReleasing ? '' : member, duration: leaseDuration, state },
+    });
+  }
+
+  #state(): MemberState {
+    const warm = this.slots.warm();
+    return {
+      epoch: this.view.map?.epoch ?? 0,
+      warm,
+      holding: this.slots.holding(this.view.map),
+      leaving: this.#isLeaving,
+      weights: warm.map((slot) => this.#weightOf(slot)),
+    };
+  }
+
+  // The leader Lease.
+
+  #keepLeaderLease(now: number, outputs: ShardOutput[]): void {
+    const { id, member, leaseDuration, retryPeriod } = this.#settings;
+    if (this.#writes.has(id) || now < this.#nextLeaderTry) return;
+    const lease = this.view.lease(id);
+    const isKnown = lease !== undefined || this.view.isAbsent(id);
+    if (!isKnown) return;
+    const isOurs = lease?.holder === member;
+    const resigns = this.#isEnding || (this.#isLeaving && this.#hasHeir(now));
+    if (resigns ? !isOurs : !this.isValid(now)) return;
+    if (!resigns && !isOurs && lease !== undefined && lease.holder !== '') {
+      if (this.view.age(id, now) < lease.duration) return;
+    }
+    const wasLeader = this.isLeader(now);
+    this.#nextLeaderTry = now + retryPeriod;
+    if (resigns) this.#leaderUntil = Number.NEGATIVE_INFINITY;
+    // A new coordinator does not know when the last rebalance was.
+    else if (!wasLeader && this.view.map !== undefined && this.view.map.floor === 0)
+      this.memory.quietUntil = now + this.#settings.quiet;
+    this.#write(now, outputs, {
+      kind: 'lease',
+      verb: lease === undefined ? 'create' : 'update',
+      name: id,
+      base: lease,
+      content: { holder: resigns ? '' : member, duration: leaseDuration, state: undefined },
+    });
+  }
+
+  // The map, as a follower.
+
+  #follow(now: number, outputs: ShardOutput[]): void {
+    const isValid = this.isValid(now);
+    const basis = `${this.view.revision} ${this.#answers} ${isValid} ${this.#isEnding}`;
+    if (basis === this.#followed) return;
+    this.#followed = basis;
+    const isReady = (move: Move): boolean => this.#isReady(move);
+    outputs.push(...this.slots.follow(this.view.map, isValid, this.#isEnding, isReady));
+  }
+
+  #isReady({ slot, to, since }: Move): boolean {
+    const state = this.view.lease(this.#nameOf(to))?.state;
+    return state !== undefined && state.epoch >= since && state.warm.includes(slot);
+  }
+
+  // The map, as the coordinator.
+
+  #coordinate(now: number, outputs: ShardOutput[]): void {
+    this.#takeOverExpired(now, outputs);
+    if (this.#writes.has('') || this.view.mapVersion === 0) return;
+    if (this.view.revision === this.#planned && now < this.#nextPlan) return;
+    this.#planned = this.view.revision;
+    this.#nextPlan = now + this.#settings.retryPeriod / 2;
+    const object = this.view.mapObject;
+    const { map } = this.view;
+    const isLost =
+      object?.map === undefined || object.map.epoch !== map?.epoch || this.#isOutdated(map);
+    const next = isLost ? this.#mapAnew(now, outputs) : this.#plan(map, now);
+    if (next === undefined) return;
+    this.#write(now, outputs, {
+      kind: 'map',
+      verb: object === undefined ? 'create' : 'update',
+      base: object,
+      map: next.map,
+    });
+    for (const event of next.events) outputs.push({ type: 'event', ...event });
+  }
+
+  /** Somebody has put an older map back: a replica has seen a newer one. */
+  #isOutdated(map: ShardMap): boolean {
+    for (const lease of this.members().values())
+      if ((lease?.state?.epoch ?? 0) > map.epoch) return true;
+    return false;
+  }
+
+  /**
+   * There is no map, or not ours: one in which nobody owns anything. Its epoch is the version of
+   * what was read last, which is greater than the epoch of any map before.
+   */
+  #mapAnew(now: number, outputs: ShardOutput[]): Plan | undefined {
+    let edges = this.view.map?.edges;
+    if (edges === undefined) {
+      if (this.#surveyed === undefined) {
+        if (!this.#isSurveying) outputs.push({ type: 'survey' });
+        this.#isSurveying = true;
+        return undefined;
+      }
+      edges = chooseEdges(this.#surveyed);
+      this.memory.guessed = weighSlots(edges, this.#surveyed);
+      this.#surveyed = undefined;
+    }
+    this.#joinedUntil = now + this.#settings.joinDelay;
+    const epoch = this.view.mapVersion;
+    const note =
+      this.view.map === undefined
+        ? 'the first map: replicas acknowledge it, then the slots are shared out'
+        : 'the map was lost or changed by somebody else: it is written anew';
+    return { map: emptyMap(epoch, edges), events: [{ reason: 'ShardMapWritten', note }] };
+  }
+
+  #plan(map: ShardMap, now: number): Plan | undefined {
+    for (const name of new Set(map.slots))
+      if (name !== '') this.view.expect(this.#nameOf(name), now);
+    const members = this.#planMembers(now);
+    if (map.floor > 0 && now < this.#joinedUntil) {
+      this.#nextPlan = this.#joinedUntil;
+      // Replicas that have objects already are not made to wait.
+      const isAnew = [...members.values()].some(({ state }) => state && state.warm.length > 0);
+      if (!isAnew) return undefined;
+    }
+    return plan(map, members, this.memory, this.#settings, now);
+  }
+
+  #planMembers(now: number): Map<string, PlanMember> {
+    const members = new Map<string, PlanMember>();
+    for (const [name, lease] of this.members()) {
+      const age = this.view.age(this.#nameOf(name), now);
+      members.set(name, {
+        name,
+        isDead: this.view.isDead(this.#nameOf(name)),
+        isCandidate:
+          lease !== undefined &&
+          lease.holder !== '' &&
+          lease.state?.leaving === false &&
+          (age < lease.duration / 2 || name === this.#settings.member),
+        state: lease?.state,
+      });
+    }
+    return members;
+  }
+
+  /**
+   * Takes the Leases of replicas over that have not renewed for their duration, by
+   * compare-and-swap: then they have ended for certain, and their slots are free. Deletes those
+   * that nobody names.
+   */
+  #takeOverExpired(now: number, outputs: ShardOutput[]): void {
+    const { id, leaseDuration } = this.#settings;
+    const { map } = this.view;
+    for (const name of [...this.view.names()]) {
+      if (name === id || name === this.#ownName || this.#writes.has(name)) continue;
+      const lease = this.view.lease(name);
+      const age = this.view.age(name, now);
+      const member = this.#memberOf(name);
+      const isNamed =
+        map?.slots.includes(member) ||
+        map?.moving.some(({ from, to }) => from === member || to === member);
+      const write = { kind: 'lease', name, base: lease } as const;
+      const content = { holder: '', duration: leaseDuration, state: lease?.state ?? EMPTY };
+      if (lease === undefined) {
+        if (age < leaseDuration) continue;
+        if (isNamed) this.#write(now, outputs, { ...write, verb: 'create', content });
+        else this.view.forget(name);
+      } else if (lease.holder !== '') {
+        if (age >= lease.duration) this.#write(now, outputs, { ...write, verb: 'update', content });
+      } else if (!isNamed && map !== undefined && age > this.#settings.retryPeriod)
+        this.#write(now, outputs, { ...write, verb: 'delete', content });
+    }
+  }
+
+  // Requests.
+
+  #read(now: number, outputs: ShardOutput[]): void {
+    const { retryPeriod } = this.#settings;
+    for (const what of ['leases', 'leader', 'map'] as const) {
+      if (this.#reads.has(what) || now < this.#nextRead[what]) continue;
+      this.#reads.add(what);
+      this.#nextRead[what] = now + retryPeriod * (what === 'leases' ? 1.5 : 1);
+      outputs.push({ type: 'read', what });
+    }
+  }
+
+  #write(
+    now: number,
+    outputs: ShardOutput[],
+    write:
+      | Omit<ShardWrite & { kind: 'lease' }, 'type' | 'id'>
+      | Omit<ShardWrite & { kind: 'map' }, 'type' | 'id'>,
+  ): void {
+    const id = ++this.#requests;
+    const whole = { type: 'write', id, ...write } as ShardWrite;
+    this.#writes.set(whole.kind === 'map' ? '' : whole.name, { id, sentAt: now, write: whole });
+    outputs.push(whole);
+  }
+
+  #nameOf(member: string): string {
+    return `${this.#settings.id}-${member}`;
+  }
+
+  #memberOf(name: string): string {
+    return name.slice(this.#settings.id.length + 1);
+  }
+}
