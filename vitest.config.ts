@@ -8,7 +8,7 @@ const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 export const alias = [
   { find: /^capstan$/, replacement: at('./bindings/index.ts') },
   {
-    find: /^capstan\/(workqueue|cache|controller|client|kinds|leaderelection|manager|webhook|client-node|testing)$/,
+    find: /^capstan\/(apimachinery|workqueue|cache|controller|client|kinds|leaderelection|manager|webhook|client-node|testing)$/,
     replacement: at('./bindings/$1/index.ts'),
   },
   { find: '#core-module', replacement: at('./bindings/wasm/core-module.ts') },
@@ -22,7 +22,7 @@ const LONG = 'test/**/*.long.test.ts';
 // process and loading the sources takes longer than most of these files do. `client` and
 // `controller` do remember (resources read as metadata alone, names of controllers); the others
 // start processes, listen, or measure what is left.
-const PURE = 'test/{base,cache,conformance,leaderelection,shards,testing,wasm,workqueue}/**';
+const PURE = 'test/{apimachinery,base,cache,conformance,leaderelection,shards,testing,wasm,workqueue}/**';
 
 // A file in one of these folders that measures the heap, and wants it for itself.
 const ISOLATED = 'test/**/*.isolated.test.ts';

@@ -157,6 +157,7 @@ const SUBPATHS = [
   'cache',
   'controller',
   'client',
+  'apimachinery',
   'leaderelection',
   'manager',
   'webhook',

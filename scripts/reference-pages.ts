@@ -210,6 +210,20 @@ export const TASKS: readonly Task[] = [
       'A real API server': ['startEnvtest', 'startTestServer'],
     },
   },
+  {
+    page: 'compare-values',
+    title: 'Compare values',
+    about: 'From `capstan/apimachinery`: what objects of the API have as values.',
+    parts: {
+      Quantities: [
+        'parseQuantity',
+        'compareQuantity',
+        'Quantity',
+        'newQuantity',
+        'newMilliQuantity',
+      ],
+    },
+  },
 ];
 
 /** The docstring in front of the definition of an exported name, without its frame. */

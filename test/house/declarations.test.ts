@@ -233,7 +233,7 @@ describe('the declarations of the package', () => {
     expect(typeErrors('store', STORE, BROWSER)).toBe('');
   });
 
-  it.each(['cache', 'client', 'controller', 'leaderelection', 'workqueue'])(
+  it.each(['apimachinery', 'cache', 'client', 'controller', 'leaderelection', 'workqueue'])(
     'compile alone: capstan/%s',
     (entry) => {
       const program = namesProgram(entry);
@@ -244,6 +244,7 @@ describe('the declarations of the package', () => {
   // Node's types declare no WebAssembly: programs without the DOM's types or skipLibCheck did not
   // compile.
   it.each([
+    'apimachinery',
     'cache',
     'cache.wasm',
     'client',

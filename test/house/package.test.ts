@@ -95,6 +95,7 @@ describe('the manifest', () => {
 
   it('exports each subpath, with types first', () => {
     const folders = [
+      'apimachinery',
       'workqueue',
       'cache',
       'client',

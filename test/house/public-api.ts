@@ -6,6 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { root } from '../helpers/repository.ts';
 
 export const ENTRIES = [
+  'apimachinery',
   'cache',
   'client',
   'client-node',

@@ -3,6 +3,7 @@
  * exception has its reason; the lists may only become shorter.
  */
 import { globSync, readFileSync } from 'node:fs';
+import * as apimachinery from 'capstan/apimachinery';
 import * as cache from 'capstan/cache';
 import * as client from 'capstan/client';
 import * as clientNode from 'capstan/client-node';
@@ -19,6 +20,7 @@ import { declarations, ENTRIES, exportsOf, membersOf, optionTables } from './pub
 type Class = { name: string; prototype: object };
 
 const modules = [
+  apimachinery,
   cache,
   client,
   clientNode,

@@ -211,7 +211,7 @@ export function checkBundles({ project, modules, runtimes }: Tools): Promise<Res
 const COMMON_JS = `
 const { WorkQueue } = require('capstan/workqueue');
 const { WorkQueue: again } = require('capstan');
-const folders = ['cache', 'client', 'kinds', 'leaderelection', 'controller', 'manager'];
+const folders = ['apimachinery', 'cache', 'client', 'kinds', 'leaderelection', 'controller', 'manager'];
 for (const folder of [...folders, 'client-node', 'testing']) require('capstan/' + folder);
 const queue = new WorkQueue();
 queue.add('web');

@@ -1,0 +1,10 @@
+/** `capstan/apimachinery`: quantities, as objects of the API have them. */
+export {
+  compareQuantity,
+  newMilliQuantity,
+  newQuantity,
+  parseQuantity,
+  Quantity,
+  type QuantityFormat,
+  type QuantityLike,
+} from './quantity.ts';
