@@ -1,10 +1,10 @@
 /**
- * Writes bindings/testing/server/schema/types-table.ts: the fields of Kubernetes' built-in kinds,
+ * Writes bindings/apimachinery/types-table.ts: the fields of Kubernetes' built-in kinds,
  * their types and how their lists and maps are merged, from /openapi/v3 of a real kube-apiserver
  * (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero and what number they have
  * in protobuf, from its types (tools/go-fields). Run by hand when the server that the embedded one
  * is modelled on changes, with the Go modules of that version: `node scripts/derive-types.ts`,
- * after a build. Notation: bindings/testing/server/schema/built-in.ts.
+ * after a build. Notation: bindings/apimachinery/built-in.ts.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -33,9 +33,7 @@ interface Property {
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
 }
 
-const TARGET = fileURLToPath(
-  new URL('../bindings/testing/server/schema/types-table.ts', import.meta.url),
-);
+const TARGET = fileURLToPath(new URL('../bindings/apimachinery/types-table.ts', import.meta.url));
 /** Types that are not written as structs: any JSON, or a scalar of its own. */
 const SCALARS: Record<string, string> = {
   IntOrString: 'x',

@@ -4,7 +4,7 @@ export {
   newMilliQuantity,
   newQuantity,
   parseQuantity,
-  Quantity,
+  type Quantity,
   type QuantityFormat,
   type QuantityLike,
 } from './quantity.ts';

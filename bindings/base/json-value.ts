@@ -6,6 +6,12 @@
  * and know nothing of the texts of numbers (exact-json.ts).
  */
 
+/** An int64 that a JavaScript number would round may be a BigInt, so that it is kept unchanged. */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [member: string]: Json | undefined;
+}
+
 /** An object or an array. */
 export function isObjectLike(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;

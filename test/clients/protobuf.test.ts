@@ -7,8 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
+import { builtInTypeName } from '../../bindings/apimachinery/built-in.ts';
 import { jsonOfProtobuf } from '../../bindings/testing/server/protobuf/objects.ts';
-import { builtInTypeName } from '../../bindings/testing/server/schema/built-in.ts';
 
 const { missing } = inject('client-go');
 

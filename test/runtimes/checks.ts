@@ -211,8 +211,8 @@ export function checkBundles({ project, modules, runtimes }: Tools): Promise<Res
 const COMMON_JS = `
 const { WorkQueue } = require('capstan/workqueue');
 const { WorkQueue: again } = require('capstan');
-const folders = ['apimachinery', 'cache', 'client', 'kinds', 'leaderelection', 'controller', 'manager'];
-for (const folder of [...folders, 'client-node', 'testing']) require('capstan/' + folder);
+const folders = ['apimachinery', 'cache', 'client', 'kinds', 'leaderelection', 'controller'];
+for (const folder of [...folders, 'manager', 'client-node', 'testing']) require('capstan/' + folder);
 const queue = new WorkQueue();
 queue.add('web');
 import('capstan').then((esm) =>

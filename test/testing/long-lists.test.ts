@@ -3,6 +3,7 @@
  * longer the more there are.
  */
 import { describe, expect, test } from 'vitest';
+import { typeNamed } from '../../bindings/apimachinery/built-in.ts';
 import { merge } from '../../bindings/testing/server/apply/merge.ts';
 import { fieldsOf } from '../../bindings/testing/server/apply/typed.ts';
 import {
@@ -12,7 +13,6 @@ import {
   sameJson,
 } from '../../bindings/testing/server/json.ts';
 import { strategicPatch } from '../../bindings/testing/server/patch/strategic.ts';
-import { typeNamed } from '../../bindings/testing/server/schema/built-in.ts';
 import { validateObject } from '../../bindings/testing/server/schema/validate.ts';
 import { growth, STEEP } from '../helpers/growth.ts';
 import { Random, testSeed } from '../helpers/random.ts';

@@ -3,8 +3,9 @@
  * into a struct, map or list that was decoded from the first one. sigs.k8s.io/json:
  * internal/golang/encoding/json/decode.go.
  */
+
+import { type Atom, type Field, memberType } from '../../apimachinery/atoms.ts';
 import { isObject, type Json, readJson, writeJson } from './json.ts';
-import { type Atom, type Field, memberType } from './schema/atoms.ts';
 
 export interface ReadTwice {
   value: Json;

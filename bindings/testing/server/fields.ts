@@ -3,13 +3,14 @@
  * values of another type are refused, duplicate fields are reported. apiserver:
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
+
+import { type Atom, type Field, memberType } from '../../apimachinery/atoms.ts';
+import { typeNamed, zeroOf } from '../../apimachinery/built-in.ts';
 import { readTwice } from './duplicates.ts';
 import { isObject, type Json, type JsonObject, memberObject } from './json.ts';
 import { withReadMetadata } from './registry/embedded-resources.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
-import { type Atom, type Field, memberType } from './schema/atoms.ts';
-import { typeNamed, zeroOf } from './schema/built-in.ts';
 import { canonicalBase64 } from './schema/bytes.ts';
 import { prune } from './schema/defaults.ts';
 import { canonicalQuantity } from './schema/quantity.ts';

@@ -4,15 +4,9 @@
  * ordinary member.
  */
 import { eachNumber, jsonText } from '../../base/exact-json.ts';
-import { isJsonObject } from '../../base/json-value.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../base/json-value.ts';
 
-export { ownMember, sameJson } from '../../base/json-value.ts';
-
-/** An int64 that a JavaScript number would round is a BigInt, so that it is stored unchanged. */
-export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [member: string]: Json | undefined;
-}
+export { type Json, type JsonObject, ownMember, sameJson } from '../../base/json-value.ts';
 
 /** Throws a SyntaxError. */
 export function readJson(text: string): Json {

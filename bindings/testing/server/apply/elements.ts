@@ -2,8 +2,9 @@
  * The elements (keys) of items in lists by keys and sets, and which shape of a type a value has.
  * Shared by all walks over typed values. structured-merge-diff: typed/helpers.go.
  */
+
+import { type Atom, type ListType, memberType } from '../../../apimachinery/atoms.ts';
 import { isObject, type Json } from '../json.ts';
-import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
 import { item, keyElement } from './field-set.ts';
 
 export type ElementShape = 'scalar' | 'list' | 'map';

@@ -4,8 +4,9 @@
  * an item of a list by its keys, `v:"a"` an item of a set. Sets are immutable: every operation
  * makes a new one. structured-merge-diff: fieldpath/set.go, serialize.go.
  */
+
+import { type Atom, memberType } from '../../../apimachinery/atoms.ts';
 import { isObject, type Json, type JsonObject, readJson, writeJson } from '../json.ts';
-import { type Atom, memberType } from '../schema/atoms.ts';
 
 interface Node {
   /** The element itself is in the set. */

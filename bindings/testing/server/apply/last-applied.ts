@@ -3,6 +3,8 @@
  * which fields the user owned, so that they do not conflict with the manager `kubectl`, and it is
  * kept up to date. apimachinery: pkg/util/managedfields/internal/lastapplied*.go.
  */
+
+import type { Atom } from '../../../apimachinery/atoms.ts';
 import {
   isObject,
   type Json,
@@ -12,7 +14,6 @@ import {
   without,
   writeJson,
 } from '../json.ts';
-import type { Atom } from '../schema/atoms.ts';
 import { FieldSet } from './field-set.ts';
 import { compare, fieldsOf } from './typed.ts';
 

@@ -3,9 +3,10 @@
  * items that it does not name, and items keep the object's order, except where the configuration's
  * order contradicts it. structured-merge-diff: typed/merge.go.
  */
+
+import type { Atom, ListType, MapType } from '../../../apimachinery/atoms.ts';
+import { memberType } from '../../../apimachinery/atoms.ts';
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
-import type { Atom, ListType, MapType } from '../schema/atoms.ts';
-import { memberType } from '../schema/atoms.ts';
 import { elementOf, elementShapeOf, isList } from './elements.ts';
 
 /** undefined: the result is empty. */

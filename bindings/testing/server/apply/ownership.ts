@@ -9,8 +9,9 @@
  *
  * apimachinery: pkg/util/managedfields/internal; structured-merge-diff: merge/update.go.
  */
+
+import type { Atom } from '../../../apimachinery/atoms.ts';
 import { isObject, type Json, type JsonObject, sameJson, without } from '../json.ts';
-import type { Atom } from '../schema/atoms.ts';
 import { ApiError, type StatusCause } from '../status.ts';
 import { FieldSet, member, type PathElements, pathText } from './field-set.ts';
 import {

@@ -3,9 +3,10 @@
  * some fields. Sets of fields are comparable with those of managers. structured-merge-diff:
  * typed/tofieldset.go, compare.go, remove.go.
  */
+
+import type { Atom, ListType, MapType } from '../../../apimachinery/atoms.ts';
+import { memberType } from '../../../apimachinery/atoms.ts';
 import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } from '../json.ts';
-import type { Atom, ListType, MapType } from '../schema/atoms.ts';
-import { memberType } from '../schema/atoms.ts';
 import { elementOf, elementShapeOf, isList } from './elements.ts';
 import { Builder, type FieldSet, member, type PathElements, pathText } from './field-set.ts';
 

@@ -4,9 +4,10 @@
  * `$setElementOrder/x`, `$deleteFromPrimitiveList/x`. apimachinery:
  * pkg/util/strategicpatch/patch.go.
  */
+
+import type { Atom, PatchRule } from '../../../apimachinery/atoms.ts';
+import { memberType } from '../../../apimachinery/atoms.ts';
 import { goText, isObject, type Json, type JsonObject, jsonKey, withoutNulls } from '../json.ts';
-import type { Atom, PatchRule } from '../schema/atoms.ts';
-import { memberType } from '../schema/atoms.ts';
 import { ApiError, badRequest } from '../status.ts';
 
 const PATCH = '$patch';

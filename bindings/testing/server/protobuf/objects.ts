@@ -2,8 +2,9 @@
  * Decodes objects in protobuf, which client-go's typed clients send for built-in kinds, to JSON, by
  * the field numbers in the table of types. apimachinery: pkg/runtime/serializer/protobuf.
  */
+
+import { builtInTypeName, numberedMembers } from '../../../apimachinery/built-in.ts';
 import { type Json, type JsonObject, readJson, writeJson } from '../json.ts';
-import { builtInTypeName, numberedMembers } from '../schema/built-in.ts';
 import { fieldsIn, type WireValue } from './wire.ts';
 
 /** The prefix of every object: `k8s` and a zero. */

@@ -6,8 +6,9 @@
  * pkg/apis/events/v1/conversion.go; apiextensions-apiserver:
  * pkg/apiserver/conversion/nop_converter.go.
  */
+
+import { builtInType } from '../../../apimachinery/built-in.ts';
 import { type JsonObject, writeJson } from '../json.ts';
-import { builtInType } from '../schema/built-in.ts';
 import { pruneAndDefault, pruneObject } from '../schema/defaults.ts';
 import { autoscalerToV1, autoscalerToV2, isOldAutoscaler } from './autoscaling-conversion.ts';
 import { apiVersionOf, type Kind, type ResourceName, resourceKey } from './kinds.ts';

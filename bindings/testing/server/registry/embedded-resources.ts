@@ -2,8 +2,9 @@
  * Resources embedded in a custom object (`x-kubernetes-embedded-resource`), which have apiVersion,
  * kind and metadata. apiextensions-apiserver: pkg/apiserver/schema/objectmeta.
  */
+
+import { typeNamed } from '../../../apimachinery/built-in.ts';
 import { isObject, type Json, type JsonObject, stringAt, writeJson } from '../json.ts';
-import { typeNamed } from '../schema/built-in.ts';
 import { additional, isEmbedded, type Schema, schemaAt } from '../schema/structural.ts';
 import { badRequest, type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
 import type { Kind } from './kinds.ts';

@@ -2,9 +2,10 @@
  * The type of each kind's objects, cached: from the table for built-in kinds, from the schema for
  * custom ones.
  */
+
+import type { Atom } from '../../../apimachinery/atoms.ts';
+import { builtInType } from '../../../apimachinery/built-in.ts';
 import type { JsonObject } from '../json.ts';
-import type { Atom } from '../schema/atoms.ts';
-import { builtInType } from '../schema/built-in.ts';
 import { customType, type Schema } from '../schema/structural.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 

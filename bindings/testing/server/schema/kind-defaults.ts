@@ -3,10 +3,11 @@
  * Constants are in a table by Go's type names; defaults that depend on other members are functions
  * of the type's value.
  */
+
+import type { MapType } from '../../../apimachinery/atoms.ts';
+import { builtInTypeName, typeNamed } from '../../../apimachinery/built-in.ts';
 import { isObject, type Json, type JsonObject, memberObject, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
-import type { MapType } from './atoms.ts';
-import { builtInTypeName, typeNamed } from './built-in.ts';
 import { isLatest } from './images.ts';
 
 /** `Type member=value …`; a value is JSON, otherwise a string. */

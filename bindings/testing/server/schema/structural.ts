@@ -3,9 +3,16 @@
  * merging: lists are atomic and maps are merged, unless `x-kubernetes-list-type` and
  * `x-kubernetes-map-type` say otherwise.
  */
+
+import {
+  type Atom,
+  anyJson,
+  type Field,
+  type ListType,
+  scalarOf,
+} from '../../../apimachinery/atoms.ts';
+import { typeNamed } from '../../../apimachinery/built-in.ts';
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
-import { type Atom, anyJson, type Field, type ListType, scalarOf } from './atoms.ts';
-import { typeNamed } from './built-in.ts';
 
 /** A schema: OpenAPI's JSON Schema with Kubernetes' extensions. */
 export type Schema = JsonObject;

@@ -18,7 +18,7 @@
  * - `=X` the default of a list's key that an item does not have
  * - for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys
  */
-import type { Json, JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../base/json-value.ts';
 import {
   type Atom,
   anyJson,

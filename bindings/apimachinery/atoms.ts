@@ -3,7 +3,7 @@
  * may have several shapes; the value decides between them. structured-merge-diff:
  * schema/elements.go.
  */
-import type { Json, JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../base/json-value.ts';
 
 export type Scalar = 'string' | 'numeric' | 'boolean' | 'any';
 
