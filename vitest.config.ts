@@ -22,7 +22,8 @@ const LONG = 'test/**/*.long.test.ts';
 // process and loading the sources takes longer than most of these files do. `client` and
 // `controller` do remember (resources read as metadata alone, names of controllers); the others
 // start processes, listen, or measure what is left.
-const PURE = 'test/{apimachinery,base,cache,conformance,leaderelection,shards,testing,wasm,workqueue}/**';
+const PURE =
+  'test/{apimachinery,base,cache,conformance,leaderelection,shards,testing,wasm,workqueue}/**';
 
 // A file in one of these folders that measures the heap, and wants it for itself.
 const ISOLATED = 'test/**/*.isolated.test.ts';

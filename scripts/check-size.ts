@@ -68,7 +68,12 @@ const measured: Row[] = [
   {
     what: 'capstan/apimachinery, minified',
     bytes: await bundle('apimachinery'),
-    budget: 3 * KIB,
+    budget: 26 * KIB, // the types of all built-in kinds are most of it
+  },
+  {
+    what: 'parseQuantity of it',
+    bytes: await bundleOf('parseQuantity', 'apimachinery'),
+    budget: 2.5 * KIB,
   },
   { what: 'capstan/kinds, minified', bytes: await bundle('kinds'), budget: 4 * KIB },
   // An object literal: whatever it would import, such as the checks of defineResource, shows here.

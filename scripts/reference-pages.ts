@@ -222,6 +222,7 @@ export const TASKS: readonly Task[] = [
         'newQuantity',
         'newMilliQuantity',
       ],
+      'Equality and patches': ['semanticEqual', 'deepDerivative', 'strategicMergeFrom'],
     },
   },
 ];

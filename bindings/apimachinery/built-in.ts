@@ -80,6 +80,9 @@ export function builtInTypeName(apiVersion: string, kind: string): string | unde
   return kinds.get(`${apiVersion}/${kind}`);
 }
 
+/** Whether the table has a type of this name. */
+export const hasType = (name: string): boolean => table().has(name);
+
 /** The type of a name in the table, such as `ObjectMeta`. */
 export function typeNamed(name: string): Atom {
   const known = types.get(name);
@@ -183,6 +186,22 @@ export function zeroOf(code: string): Json {
 
 const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });
 
+/** The item of a list's code, and the keys that are behind a bar. */
+function listOf(code: string): { item: string; keys: string | undefined } {
+  const bar = code.lastIndexOf('|');
+  const close = code.lastIndexOf(']');
+  return {
+    item: code.slice(1, bar > 0 ? bar : close),
+    keys: bar > 0 ? code.slice(bar + 1, close) : undefined,
+  };
+}
+
+/** The code of the items of a list, or of the values of a map; undefined for another code. */
+export function innerCode(code: string): { code: string; list: boolean } | undefined {
+  if (code.startsWith('{')) return { code: code.slice(1, -1), list: false };
+  return code.startsWith('[') ? { code: listOf(code).item, list: true } : undefined;
+}
+
 function atomOf(code: string): Atom {
   // OpenAPI has no type for it, so that an applied configuration may have any value there.
   if (code === 'x') return anyJson;
@@ -194,10 +213,7 @@ function atomOf(code: string): Atom {
     return { map: { field: () => undefined, values: () => values, atomic: false } };
   }
   if (!code.startsWith('[')) return typeNamed(code);
-  const bar = code.lastIndexOf('|');
-  const close = code.lastIndexOf(']');
-  const item = code.slice(1, bar > 0 ? bar : close);
-  const keys = bar > 0 ? code.slice(bar + 1, close) : undefined;
+  const { item, keys } = listOf(code);
   const merge = keys === undefined ? 'atomic' : keys === '' ? 'set' : keys.split(',');
   return { list: { items: () => atomOf(item), merge } };
 }

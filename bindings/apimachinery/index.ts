@@ -1,4 +1,4 @@
-/** `capstan/apimachinery`: quantities, as objects of the API have them. */
+/** `capstan/apimachinery`: values of the API: quantities, equality, and patches from two states. */
 export {
   compareQuantity,
   newMilliQuantity,
@@ -8,3 +8,5 @@ export {
   type QuantityFormat,
   type QuantityLike,
 } from './quantity.ts';
+export { deepDerivative, type SemanticOptions, semanticEqual } from './semantic-equal.ts';
+export { type StrategicPatchBase, strategicMergeFrom } from './strategic-merge-from.ts';

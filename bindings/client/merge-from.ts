@@ -50,16 +50,13 @@ export function mergeFrom<T extends object>(
   options: MergeFromOptions = {},
 ): PatchBase<T> {
   requireNames('options', options, 'option of mergeFrom()', NAMES);
-  requireObject('original', original);
-  const before = plain('original', original);
-  const version = (original as KubeObject).metadata?.resourceVersion;
-  if (options.optimisticLock && !version)
-    throw invalid('original.metadata.resourceVersion', 'a version, for optimisticLock', version);
+  const before = plainState('original', original) as JsonObject;
+  const version = versionOf(original, options);
   return {
     to(modified) {
-      requireObject('modified', modified);
-      const body = difference(before, plain('modified', modified), '') as { metadata?: object };
-      if (!options.optimisticLock) return { type: 'merge', body };
+      const after = plainState('modified', modified) as JsonObject;
+      const body = difference(before, after, '') as { metadata?: object };
+      if (version === undefined) return { type: 'merge', body };
       return {
         type: 'merge',
         body: { ...body, metadata: { ...body.metadata, resourceVersion: version } },
@@ -99,14 +96,23 @@ type Json = null | boolean | number | string | Json[] | { [member: string]: Json
 type JsonObject = { [member: string]: Json };
 
 /**
- * The object as JSON, without members that are undefined, and without kind and apiVersion: a state
- * may lack them, and a server refuses to remove them.
+ * @internal The object as JSON, without members that are undefined, and without kind and
+ *   apiVersion: a state may lack them, and a server refuses to remove them.
  */
-function plain(what: string, object: object): JsonObject {
+export function plainState(what: string, object: object): object {
+  requireObject(what, object);
   const copy = copyOf(object, requireJsonText(what, object)) as JsonObject;
   delete copy.kind;
   delete copy.apiVersion;
   return copy;
+}
+
+/** @internal The version that the patch must have; undefined without `optimisticLock`. */
+export function versionOf(original: object, options: MergeFromOptions): string | undefined {
+  if (!options.optimisticLock) return undefined;
+  const version = (original as KubeObject).metadata?.resourceVersion;
+  if (version) return version;
+  throw invalid('original.metadata.resourceVersion', 'a version, for optimisticLock', version);
 }
 
 function difference(before: JsonObject, after: JsonObject, path: string): JsonObject {
@@ -122,7 +128,7 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
     if (isJsonObject(old) && isJsonObject(value)) {
       const inner = difference(old, value, `${path}.${name}`);
       if (Object.keys(inner).length > 0) changes.set(name, inner);
-    } else changes.set(name, withoutNulls(value, `${path}.${name}`));
+    } else changes.set(name, refuseNulls(value, `${path}.${name}`));
   }
   const patch = Object.fromEntries(changes);
   for (const name of changes.keys()) {
@@ -133,18 +139,18 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
 }
 
 /**
- * Throws for a null member, which would remove something or be dropped, also in an object of a
- * list. A null item of a list stays.
+ * @internal Throws for a null member, which would remove something or be dropped, also in an object
+ *   of a list. A null item of a list stays.
  */
-function withoutNulls(value: Json, path: string): Json {
+export function refuseNulls<V>(value: V, path: string): V {
   if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) if (item !== null) withoutNulls(item, `${path}[${i}]`);
+    for (const [i, item] of value.entries()) if (item !== null) refuseNulls(item, `${path}[${i}]`);
   } else if (value === null) {
     const why =
       `"modified${path}" expected no null, which a merge patch ` +
       'cannot set: leave the member out to remove it';
     throw new CapstanError('INVALID_ARGUMENT', why);
   } else if (isJsonObject(value))
-    for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);
+    for (const [name, member] of Object.entries(value)) refuseNulls(member, `${path}.${name}`);
   return value;
 }

@@ -7,7 +7,7 @@ import {
   type Quantity,
 } from 'capstan/apimachinery';
 import { describe, expect, it } from 'vitest';
-import { vectors } from './vectors.ts';
+import { vectors } from '../helpers/apimachinery-vectors.ts';
 
 interface Answer {
   error?: string;

@@ -212,7 +212,8 @@ const COMMON_JS = `
 const { WorkQueue } = require('capstan/workqueue');
 const { WorkQueue: again } = require('capstan');
 const folders = ['apimachinery', 'cache', 'client', 'kinds', 'leaderelection', 'controller'];
-for (const folder of [...folders, 'manager', 'client-node', 'testing']) require('capstan/' + folder);
+const onNode = ['manager', 'client-node', 'testing'];
+for (const folder of [...folders, ...onNode]) require('capstan/' + folder);
 const queue = new WorkQueue();
 queue.add('web');
 import('capstan').then((esm) =>

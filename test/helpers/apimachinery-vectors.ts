@@ -1,6 +1,6 @@
 /** Reads what scripts/record-apimachinery.ts has recorded: questions and apimachinery's answers. */
 import { readFileSync } from 'node:fs';
-import { root } from '../helpers/repository.ts';
+import { root } from './repository.ts';
 
 export function vectors<Question, Answer>(name: string): [Question, Answer][] {
   const text = readFileSync(`${root}/test/apimachinery/vectors/${name}.jsonl`, 'utf8');
