@@ -22,6 +22,7 @@ import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
 import { typesOf } from './types.ts';
 import { usage } from './usage.ts';
+import { type WebhookFlags, webhookManifests } from './webhooks.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Where a command writes. */
@@ -146,6 +147,32 @@ Example: capstan types crds.yaml --group cert-manager.io --out src/resources/cer
       check: flag,
     },
     run: types,
+  },
+  webhooks: {
+    summary: 'prints the webhook configurations of modules, as YAML',
+    help: `Usage: capstan webhooks <module>... [options]
+
+Prints the configurations of the webhooks that modules register, as YAML for kubectl apply. A module
+exports a function setupWebhooks(manager), which calls newWebhookManagedBy.
+
+  --service <ns>/<name>[:<port>]  the Service of the webhook server, or
+  --url <url>                     its address
+  --name <name>    of the configurations           (default: the Service's, or capstan)
+  --ca <file>      certificates that the API server trusts, as PEM
+  --out <file>     writes them there instead; when anything fails, the file stays as it was
+  --check          writes nothing, and fails if the file of --out differs
+
+Example: capstan webhooks src/webhooks.ts --service default/website-webhook
+`,
+    options: {
+      service: text,
+      url: text,
+      name: text,
+      ca: text,
+      out: text,
+      check: flag,
+    },
+    run: webhooks,
   },
   bench: {
     summary: 'measures a workload of yours on the queue, beside a naive port',
@@ -312,6 +339,15 @@ function writerOf(
     else await writeWhole(resolve(out), text);
     return '';
   };
+}
+
+async function webhooks({ values, positionals, facts, node }: Given): Promise<string> {
+  requireNode('webhooks', facts, node);
+  if (positionals.length === 0)
+    throw usage('webhooks expected a module, such as src/webhooks.ts, got none', 'webhooks');
+  const write = writerOf('webhooks', values, 'what the modules register');
+  const paths = positionals.map((path) => resolve(path));
+  return write(await webhookManifests(paths, values as WebhookFlags));
 }
 
 function bench({ values, positionals, err }: Given): Promise<string> {

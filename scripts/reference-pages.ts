@@ -147,9 +147,15 @@ export const TASKS: readonly Task[] = [
     title: 'Admit objects',
     about: 'From `capstan/webhook`, on the server of `capstan/manager`.',
     parts: {
-      Webhooks: ['newWebhookManagedBy', 'WebhookBuilder', 'Validator', 'Defaulter'],
+      Webhooks: [
+        'newWebhookManagedBy',
+        'WebhookBuilder',
+        'Validator',
+        'Defaulter',
+        'schemaValidator',
+      ],
       'In a handler': ['AdmissionRequest', 'AdmissionDenied'],
-      'The server': ['WebhookOptions', 'WebhookServer'],
+      'The server': ['WebhookOptions', 'WebhookServer', 'webhookConfigurations'],
     },
   },
   {

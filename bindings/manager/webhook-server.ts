@@ -3,6 +3,7 @@
  * of their requests. What a webhook answers is not known here. controller-runtime:
  * pkg/webhook/server.go, pkg/webhook/internal/metrics.
  */
+import { readFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +90,14 @@ export interface WebhookOptions {
 /** The bounds of prometheus.DefBuckets, in seconds. */
 const BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Where the certificates of a webhook server come from. */
+export interface WebhookCertificates {
+  /** Key and certificate to serve now. */
+  current: () => SecureContextOptions | Promise<SecureContextOptions>;
+  /** The certificates, as PEM text, of the authorities that the API server is to trust. */
+  authority: () => Promise<string | undefined>;
+}
+
 interface Figures {
   inFlight: number;
   readonly codes: Map<string, number>;
@@ -110,7 +119,7 @@ export class WebhookServer implements Collector {
   readonly #clock: Clock;
   readonly #router = new Router();
   readonly #figures = new Map<string, Figures>();
-  #certificates: () => SecureContextOptions | Promise<SecureContextOptions>;
+  #certificates: WebhookCertificates;
   #url: () => string | undefined = () => undefined;
 
   /** @internal */
@@ -118,16 +127,18 @@ export class WebhookServer implements Collector {
     this.options = options;
     this.#clock = clock;
     const folder = certDirOf(options);
-    this.#certificates =
-      options.selfManaged === undefined
-        ? certificateFiles({ cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') })
-        : () => {
-            throw new CapstanError(
-              'INVALID_ARGUMENT',
-              'options.webhook.selfManaged needs a webhook: register one with ' +
-                'newWebhookManagedBy of capstan/webhook',
-            );
-          };
+    this.#certificates = {
+      current: certificateFiles({ cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key') }),
+      authority: () => readFile(join(folder, 'ca.crt'), 'utf8'),
+    };
+    if (options.selfManaged !== undefined)
+      this.#certificates.current = () => {
+        throw new CapstanError(
+          'INVALID_ARGUMENT',
+          'options.webhook.selfManaged needs a webhook: register one with ' +
+            'newWebhookManagedBy of capstan/webhook',
+        );
+      };
   }
 
   /** The folder of the certificate files. */
@@ -162,9 +173,14 @@ export class WebhookServer implements Collector {
     this.#figures.set(path, { inFlight: 0, codes, latency: emptyHistogram(BUCKETS) });
   }
 
-  /** @internal Takes certificates from `certificates` instead of files. */
-  useCertificates(certificates: () => SecureContextOptions | Promise<SecureContextOptions>): void {
+  /** @internal Takes certificates from elsewhere than the files. */
+  useCertificates(certificates: WebhookCertificates): void {
     this.#certificates = certificates;
+  }
+
+  /** @internal The certificates of the authorities that the API server is to trust, as PEM. */
+  authority(): Promise<string | undefined> {
+    return this.#certificates.authority();
   }
 
   /** @internal */
@@ -173,7 +189,8 @@ export class WebhookServer implements Collector {
   }
 
   /** @internal */
-  readonly tls: Extract<Certificates, (...none: never) => unknown> = () => this.#certificates();
+  readonly tls: Extract<Certificates, (...none: never) => unknown> = () =>
+    this.#certificates.current();
 
   /** @internal */
   readonly serve: HTTPHandler = (request, response) => this.#router.serve(request, response);

@@ -3,14 +3,9 @@
  * server. controller-runtime: pkg/builder/webhook.go.
  */
 import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
-import { handleError } from '../base/handle-error.ts';
-import { silentLogger } from '../base/logger.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import { pathSegment } from '../base/urls.ts';
 import { notResource, type Resource } from '../cache/rest/resource.ts';
-import { requireManager } from '../controller/manager.ts';
-import { isPanic } from '../controller/reconcile.ts';
-import type { ControllerManager, GroupedRunnable } from '../manager/index.ts';
 import {
   type AdmissionHandlers,
   type Defaulter,
@@ -18,9 +13,8 @@ import {
   VALIDATOR_NAMES,
   type Validator,
 } from './admission.ts';
-import { admissionHandler } from './handler.ts';
-import { loadDiff } from './json-patch.ts';
-import { AdmissionMetrics } from './metrics.ts';
+import { webhooksOf } from './managed.ts';
+import { RecordedWebhooks, type WebhookSink } from './recorded.ts';
 import {
   type DefaulterOptions,
   type RegisteredResource,
@@ -52,11 +46,6 @@ export interface WebhookManagedBy {
     resource: Resource<never, string>,
     options: WebhookForOptions,
   ): WebhookBuilder<T>;
-}
-
-/** Takes registered webhooks. */
-export interface WebhookSink {
-  add(registration: WebhookRegistration): void;
 }
 
 /**
@@ -176,86 +165,5 @@ export class WebhookBuilder<T extends object> {
   }
 }
 
-const ofManagers = new WeakMap<object, ManagedWebhooks>();
-
-function sinkOf(manager: object): WebhookSink {
-  return manager instanceof RecordedWebhooks ? manager : webhooksOf(manager);
-}
-
-/** The webhooks of a manager; the first call prepares it. Throws CapstanError INVALID_ARGUMENT. */
-export function webhooksOf(manager: object): ManagedWebhooks {
-  let webhooks = ofManagers.get(manager);
-  if (webhooks === undefined) {
-    requireManager('manager', manager);
-    webhooks = new ManagedWebhooks(manager as ControllerManager);
-    ofManagers.set(manager, webhooks);
-  }
-  return webhooks;
-}
-
-/** Stands for a manager: it keeps the registrations and serves nothing. */
-export class RecordedWebhooks implements WebhookSink {
-  readonly registrations: WebhookRegistration[] = [];
-
-  add(registration: WebhookRegistration): void {
-    const other = this.registrations.find(({ path }) => path === registration.path);
-    if (other !== undefined)
-      throw new CapstanError(
-        'INVALID_ARGUMENT',
-        `the path ${other.path} already has a handler: use another one`,
-      );
-    this.registrations.push(registration);
-  }
-}
-
-/** Serves the registered webhooks of a manager. */
-export class ManagedWebhooks extends RecordedWebhooks {
-  readonly manager: ControllerManager;
-  readonly #metrics = new AdmissionMetrics();
-  #loadsDiff = false;
-
-  constructor(manager: ControllerManager) {
-    if (manager.webhookServer === undefined)
-      throw new CapstanError(
-        'INVALID_ARGUMENT',
-        'the manager has no webhook server: newManager({ webhook: { certDir } }) has one',
-      );
-    super();
-    this.manager = manager;
-    manager.addCollector(this.#metrics);
-  }
-
-  get server(): NonNullable<ControllerManager['webhookServer']> {
-    return this.manager.webhookServer as NonNullable<ControllerManager['webhookServer']>;
-  }
-
-  override add(registration: WebhookRegistration): void {
-    const { path, admission, timeoutSeconds } = registration;
-    const { clock, logger } = this.manager;
-    const handler = admissionHandler(admission, {
-      clock,
-      timeout: timeoutSeconds * 1000,
-      maxBodyBytes: this.server.options.maxBodyBytes,
-      onError: (error) => {
-        if (isPanic(error)) this.#metrics.panicked();
-        if (logger === silentLogger) handleError(error, `webhook ${path}`);
-        else logger.error('a webhook has failed', { webhook: path, error });
-      },
-      onResponse: ({ allowed, status }) =>
-        this.#metrics.responded(path, allowed, status?.code ?? 200),
-    });
-    this.server.register(path, handler);
-    this.#metrics.add(path);
-    super.add(registration);
-    if (registration.type === 'validating' || this.#loadsDiff) return;
-    this.#loadsDiff = true;
-    // A manager without the library ends at its start, not at the first request.
-    const loaded: GroupedRunnable = {
-      name: 'JSON Patch of webhooks',
-      group: 'webhooks',
-      needLeaderElection: () => false,
-      start: async () => void (await loadDiff()),
-    };
-    this.manager.add(loaded);
-  }
-}
+const sinkOf = (manager: object): WebhookSink =>
+  manager instanceof RecordedWebhooks ? manager : webhooksOf(manager);

@@ -16,9 +16,15 @@ export {
   type WebhookForOptions,
   type WebhookManagedBy,
 } from './builder.ts';
+export {
+  type WebhookConfiguration,
+  type WebhookConfigurationsOptions,
+  webhookConfigurations,
+} from './configurations.ts';
 export type {
   DefaulterOptions,
   WebhookRuleOptions,
   WebhookSelector,
 } from './registration.ts';
 export type { AdmissionOperation, DenialCause, UserInfo } from './review.ts';
+export { type SchemaOf, type SchemaValidatorOptions, schemaValidator } from './schema-validator.ts';

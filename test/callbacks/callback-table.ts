@@ -474,6 +474,14 @@ export const PROCESSES: readonly CallbackRow[] = [
     tests: ['manager/runnable-group.test.ts', 'manager/manager.test.ts'],
   },
   {
+    functions: ['webhookConfigurations(setup)'],
+    what: '`setup` of webhook configurations',
+    throws: CALLER,
+    rubbish: 'ignored: what it has registered by then counts',
+    within: 'allowed',
+    tests: ['bin/webhooks.test.ts'],
+  },
+  {
     functions: ['ManagerOptions.newClient'],
     what: '`newClient`',
     throws: '`newManager` throws',
@@ -588,6 +596,7 @@ export const PARTS: readonly CallbackRow[] = [
 /** Types that the search finds although the package provides their values. */
 export const OURS: readonly string[] = [
   'AccessOptions.wallTime',
+  'AdmissionRequest.warn',
   'Caller.*',
   'Certificates',
   'CheckedElection.*',
@@ -603,11 +612,12 @@ export const OURS: readonly string[] = [
   'PageReader.*',
   'QueueSource.*',
   'Registration.*',
+  'SchemaOf.validate',
   'SourceQueue.*',
   'StoreOptions.*',
   'View.*',
+  'WebhookCertificates.*',
   'WebhookServer.listensAt(url)',
-  'WebhookServer.useCertificates(certificates)',
   'WebhookSink.*',
   'Writer.*',
   'StoreWriteOptions.guard',

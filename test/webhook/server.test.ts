@@ -13,6 +13,7 @@ import {
   bytesOf,
   certDir,
   idleManager,
+  polled,
   reviewOf,
   sendTo,
   servingWebhooks,
@@ -178,7 +179,7 @@ describe('a manager with webhooks', () => {
     const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
     socket.destroy();
     await ended;
-    await expect.poll(() => reported.splice(0).length).toBe(1);
+    await polled(() => reported.splice(0).length).toBe(1);
   });
 
   test('takes handlers of other paths, as long as they are free', async () => {
@@ -257,7 +258,7 @@ describe('a manager with webhooks', () => {
       const response = await fetch(`${manager.url('healthProbe')}/readyz/webhook`);
       return [response.status, await response.text()];
     };
-    await expect.poll(() => manager.url('healthProbe')).toBeDefined();
+    await polled(() => manager.url('healthProbe')).toBeDefined();
     expect(await probe()).toEqual([
       500,
       'internal server error: the webhook server does not listen yet\n',
@@ -305,7 +306,7 @@ describe('a manager with webhooks', () => {
     expect(await served()).toBe('first');
     await certs.renew('second');
     await clock.run(10_000);
-    await expect.poll(served).toBe('second');
+    await polled(served).toBe('second');
   });
 
   test('answers what was asked before it stops', async () => {
@@ -400,7 +401,13 @@ describe('newWebhookManagedBy', () => {
       'INVALID_ARGUMENT',
       `the path ${VALIDATE} already has a handler`,
     );
-    newWebhookManagedBy(one).for(Website).withValidator(denyAll, { path: '/other' }).complete();
+    const second = (name?: string) =>
+      newWebhookManagedBy(one)
+        .for(Website)
+        .withValidator(denyAll, { path: '/other', name })
+        .complete();
+    expectError(second, 'INVALID_ARGUMENT', '/other expected a name of its own');
+    second('other.website.example.com');
     newWebhookManagedBy(one)
       .for<{ spec: { replicas: number } }>(Website, { subResource: 'scale' })
       .withValidator({ validateUpdate: (_, { spec }) => void spec.replicas })

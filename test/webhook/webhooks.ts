@@ -7,8 +7,11 @@ import { text } from 'node:stream/consumers';
 import { defineResource, type KubeObject, TransportError } from 'capstan/cache';
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { type Authority, authority, certificate } from '../helpers/http-servers.ts';
+
+/** As `expect.poll`, on a machine that does other work too. */
+export const polled = <V>(read: () => V) => expect.poll(read, { timeout: 10_000 });
 
 export interface Website extends KubeObject {
   spec: { host: string; replicas?: number; tags?: string[] };

@@ -1,0 +1,96 @@
+/**
+ * The webhooks of one manager: served, counted, and installed in the cluster if the manager's
+ * options say so.
+ */
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { silentLogger } from '../base/logger.ts';
+import { requireManager } from '../controller/manager.ts';
+import { isPanic } from '../controller/reconcile.ts';
+import { type ControllerManager, type GroupedRunnable, healthz } from '../manager/index.ts';
+import { admissionHandler } from './handler.ts';
+import { configurationInstaller, Installation, type Installer } from './install.ts';
+import { loadDiff } from './json-patch.ts';
+import { AdmissionMetrics } from './metrics.ts';
+import { RecordedWebhooks } from './recorded.ts';
+import type { WebhookRegistration } from './registration.ts';
+
+const ofManagers = new WeakMap<object, ManagedWebhooks>();
+
+/** The webhooks of a manager; the first call prepares it. Throws CapstanError INVALID_ARGUMENT. */
+export function webhooksOf(manager: object): ManagedWebhooks {
+  let webhooks = ofManagers.get(manager);
+  if (webhooks === undefined) {
+    requireManager('manager', manager);
+    webhooks = new ManagedWebhooks(manager as ControllerManager);
+    ofManagers.set(manager, webhooks);
+  }
+  return webhooks;
+}
+
+export class ManagedWebhooks extends RecordedWebhooks {
+  readonly manager: ControllerManager;
+  readonly server: NonNullable<ControllerManager['webhookServer']>;
+  readonly #metrics = new AdmissionMetrics();
+  readonly #installation: Installation | undefined;
+  #loadsDiff = false;
+
+  constructor(manager: ControllerManager) {
+    const { webhookServer } = manager;
+    if (webhookServer === undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        'the manager has no webhook server: newManager({ webhook: { certDir } }) has one',
+      );
+    super();
+    this.manager = manager;
+    this.server = webhookServer;
+    const { install, selfManaged } = webhookServer.options;
+    if (install ?? selfManaged?.install ?? false) {
+      const installation = new Installation(manager, webhookServer);
+      installation.add(configurationInstaller(manager, this.registrations));
+      manager.add(installation);
+      manager.addReadyzCheck(
+        'webhook-configurations',
+        healthz.unless(() => installation.problem()),
+      );
+      this.#installation = installation;
+    }
+    manager.addCollector(this.#metrics);
+  }
+
+  /** Has something applied with the certificates of the authorities, if the manager installs. */
+  addInstaller(installer: Installer): void {
+    this.#installation?.add(installer);
+  }
+
+  override add(registration: WebhookRegistration): void {
+    const { path, admission, timeoutSeconds } = registration;
+    const { clock, logger } = this.manager;
+    super.add(registration);
+    const handler = admissionHandler(admission, {
+      clock,
+      timeout: timeoutSeconds * 1000,
+      maxBodyBytes: this.server.options.maxBodyBytes,
+      onError: (error) => {
+        if (isPanic(error)) this.#metrics.panicked();
+        if (logger === silentLogger) handleError(error, `webhook ${path}`);
+        else logger.error('a webhook has failed', { webhook: path, error });
+      },
+      onResponse: ({ allowed, status }) =>
+        this.#metrics.responded(path, allowed, status?.code ?? 200),
+    });
+    this.server.register(path, handler);
+    this.#metrics.add(path);
+    if (registration.type === 'validating' || this.#loadsDiff) return;
+    this.#loadsDiff = true;
+    // A manager without the library ends at its start, not at the first request.
+    const loaded: GroupedRunnable = {
+      name: 'JSON Patch of webhooks',
+      group: 'webhooks',
+      needLeaderElection: () => false,
+      start: async () => void (await loadDiff()),
+    };
+    this.manager.add(loaded);
+  }
+}

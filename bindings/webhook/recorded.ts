@@ -1,0 +1,26 @@
+/** Stands for a manager: it keeps what is registered and serves nothing. */
+import { CapstanError } from '../base/errors.ts';
+import type { WebhookRegistration } from './registration.ts';
+
+/** Takes registered webhooks. */
+export interface WebhookSink {
+  add(registration: WebhookRegistration): void;
+}
+
+export class RecordedWebhooks implements WebhookSink {
+  readonly registrations: WebhookRegistration[] = [];
+
+  add(registration: WebhookRegistration): void {
+    const { type, path, name } = registration;
+    for (const other of this.registrations) {
+      if (other.path === path)
+        throw taken(`the path ${path} already has a handler: use another one`);
+      // Names are keys of a configuration.
+      if (other.type === type && other.name === name)
+        throw taken(`${path} expected a name of its own, ${other.path} has ${name} already`);
+    }
+    this.registrations.push(registration);
+  }
+}
+
+const taken = (message: string): CapstanError => new CapstanError('INVALID_ARGUMENT', message);
