@@ -92,3 +92,10 @@ export async function bodyText(body: AsyncIterable<Uint8Array>): Promise<string>
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
+
+/** A port of loopback on which nobody listens now. */
+export async function freePort(): Promise<number> {
+  const { url, stop } = await serve(() => undefined);
+  await stop();
+  return Number(new URL(url).port);
+}
