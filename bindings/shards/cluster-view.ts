@@ -43,8 +43,8 @@ export interface LeaseView {
 export interface MapView {
   readonly uid: string;
   readonly version: number;
-  /** `undefined` if its text is not a map. */
-  readonly map: ShardMap | undefined;
+  /** As `mapOfData` says. */
+  readonly map: ShardMap | 'newer' | undefined;
   readonly raw?: unknown;
 }
 
@@ -65,6 +65,8 @@ export class ClusterView {
   readonly #leases = new Map<string, Known>();
   /** The local time at which the Leases were surely up to date last. */
   #freshAt = Number.NEGATIVE_INFINITY;
+  /** The local time at which the newest whole list of Leases was asked for. */
+  listedAt = Number.NEGATIVE_INFINITY;
   /** The longest pause between two such times that counts as watching; longer ones start anew. */
   readonly #longestGap: number;
   /** Grows with each change. */
@@ -131,8 +133,19 @@ export class ClusterView {
     if (known?.lease !== undefined) this.#know(name, undefined, version, now);
   }
 
-  /** A whole list of the replicas' Leases. */
-  sawLeases(leases: readonly LeaseView[], version: number, keep: string, now: number): void {
+  /**
+   * A whole list of the replicas' Leases.
+   *
+   * @param sentAt the local time at which it was asked for
+   */
+  sawLeases(
+    leases: readonly LeaseView[],
+    version: number,
+    keep: string,
+    sentAt: number,
+    now: number,
+  ): void {
+    this.listedAt = Math.max(this.listedAt, sentAt);
     const listed = new Set(leases.map(({ name }) => name));
     for (const lease of leases) this.sawLease(lease, now);
     for (const [name, known] of this.#leases) {
@@ -159,9 +172,10 @@ export class ClusterView {
     if (object?.version !== this.mapObject?.version) this.revision++;
     this.mapVersion = version;
     this.mapObject = object;
-    if (object?.map === undefined || version <= this.#mapSeenVersion) return;
+    const map = object?.map;
+    if (map === undefined || map === 'newer' || version <= this.#mapSeenVersion) return;
     this.#mapSeenVersion = version;
-    if (object.map.epoch > (this.map?.epoch ?? 0)) this.map = object.map;
+    if (map.epoch > (this.map?.epoch ?? 0)) this.map = map;
   }
 
   #know(name: string, lease: LeaseView | undefined, version: number, now: number): void {

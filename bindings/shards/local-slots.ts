@@ -64,14 +64,12 @@ export class LocalSlots {
 
   /** The slots that may be run although the map does not leave them here. Sorted. */
   holding(map: ShardMap | undefined): number[] {
-    if (map === undefined) return this.#where((slot) => this.runs(slot));
+    const running = this.#where((slot) => this.runs(slot));
+    if (map === undefined || running.length === 0) return running;
     // The slots of other edges overlap any of this map's.
-    if (!sameEdges(this.#edges, map.edges) && !this.#where((slot) => this.runs(slot)).length)
-      return [];
     if (!sameEdges(this.#edges, map.edges)) return this.#where(() => true);
-    return this.#where(
-      (slot) =>
-        this.runs(slot) && (map.slots[slot] !== this.#me || moveOf(map, slot)?.from === this.#me),
+    return running.filter(
+      (slot) => map.slots[slot] !== this.#me || moveOf(map, slot)?.from === this.#me,
     );
   }
 

@@ -10,15 +10,17 @@
 import { ClusterView, type LeaseView, type MapView, type MemberState } from './cluster-view.ts';
 import { LocalSlots, type SlotAction } from './local-slots.ts';
 import {
+  type MoveReason,
   type Plan,
   type PlanMember,
   PlanMemory,
   type PlanSettings,
   plan,
   type ShardEvent,
+  slotWeights,
 } from './plan.ts';
 import { emptyMap, type Move, type ShardMap } from './shard-map.ts';
-import { chooseEdges, type WeighedHash, weighSlots } from './slots.ts';
+import { chooseEdges, slotOfHash, type WeighedHash, weighSlots } from './slots.ts';
 
 export interface MachineSettings extends PlanSettings {
   /** The name of the map and of the leader Lease, and the prefix of the replicas' Leases. */
@@ -68,8 +70,13 @@ export type ShardOutput =
   /** Asks for the names that exist, to choose edges. */
   | { readonly type: 'survey' }
   | ({ readonly type: 'event' } & ShardEvent)
-  /** The machine has ended: it has handed over everything, or its Lease was taken over. */
-  | { readonly type: 'ended'; readonly why: 'left' | 'lost' };
+  | { readonly type: 'ended'; readonly why: EndReason };
+
+/**
+ * The machine has handed over everything; its Lease was taken over; or a later release writes maps
+ * that this one cannot read, and it has handed over everything for that.
+ */
+export type EndReason = 'left' | 'lost' | 'outdated';
 
 /** All Leases of replicas; the leader Lease; the map. */
 export type ReadKind = 'leases' | 'leader' | 'map';
@@ -114,6 +121,10 @@ export class ShardMachine {
   #requests = 0;
   /** The write under way for each object, by its name. The map's is ''. */
   readonly #writes = new Map<string, { id: number; sentAt: number; write: ShardWrite }>();
+  /** The moves in the map that is being written. */
+  #giving: readonly MoveReason[] = [];
+  /** How many slots this replica gave to others or to itself, as the coordinator. */
+  readonly moves: Record<MoveReason, number> = { assigned: 0, died: 0, leaving: 0, rebalance: 0 };
   readonly #reads = new Set<ReadKind>();
   readonly #nextRead: Record<ReadKind, number> = { leases: 0, leader: 0, map: 0 };
 
@@ -136,7 +147,11 @@ export class ShardMachine {
   /** Gives up everything, and does not change its mind. */
   #isEnding = false;
   #hasReleased = false;
-  #ended: 'left' | 'lost' | undefined;
+  #isOutdatedRelease = false;
+  #ended: EndReason | undefined;
+  /** When a map written anew was first seen, and its epoch. */
+  #floorSeenAt = Number.NEGATIVE_INFINITY;
+  #floor = 0;
   #joinedUntil = Number.NEGATIVE_INFINITY;
   /** How often the process has answered `warm` and `close`. */
   #answers = 0;
@@ -158,7 +173,7 @@ export class ShardMachine {
     return this.view.map;
   }
 
-  get ended(): 'left' | 'lost' | undefined {
+  get ended(): EndReason | undefined {
     return this.#ended;
   }
 
@@ -197,6 +212,7 @@ export class ShardMachine {
     if (input !== undefined) this.#take(input, now);
     this.#checkOwnLease(now, outputs);
     if (this.#ended !== undefined) return outputs;
+    this.#noteMap(now);
     this.#decideEnding(now);
     this.#follow(now, outputs);
     if (!this.#hasReleased) this.#keepOwnLease(now, outputs);
@@ -205,8 +221,8 @@ export class ShardMachine {
     this.#read(now, outputs);
     const hasResigned = this.view.lease(this.#settings.id)?.holder !== this.#settings.member;
     if (this.#hasReleased && hasResigned) {
-      this.#ended = 'left';
-      outputs.push({ type: 'ended', why: 'left' });
+      this.#ended = this.#isOutdatedRelease ? 'outdated' : 'left';
+      outputs.push({ type: 'ended', why: this.#ended });
     }
     return outputs;
   }
@@ -240,7 +256,7 @@ export class ShardMachine {
     switch (input.type) {
       case 'leases':
         this.#reads.delete('leases');
-        view.sawLeases(input.leases, input.version, id, now);
+        view.sawLeases(input.leases, input.version, id, input.sentAt, now);
         view.isFresh(input.sentAt, now);
         this.#nextRead.leases = input.sentAt + 1.5 * this.#settings.retryPeriod;
         return;
@@ -303,6 +319,7 @@ export class ShardMachine {
     const isDone = answer.result === 'done';
     if (write.kind === 'map') {
       this.#nextRead.map = isDone ? now + 2 * retryPeriod : now;
+      if (isDone) for (const reason of this.#giving) this.moves[reason]++;
       this.#planned = -1;
       return;
     }
@@ -353,6 +370,20 @@ export class ShardMachine {
     outputs.push(...this.slots.abandon());
     this.#ended = 'lost';
     outputs.push({ type: 'ended', why: 'lost' });
+  }
+
+  #noteMap(now: number): void {
+    if (this.view.mapObject?.map === 'newer') {
+      this.#isOutdatedRelease = true;
+      this.#isLeaving = true;
+      this.#isEnding = true;
+    }
+    const floor = this.view.map?.floor ?? 0;
+    if (floor === this.#floor) return;
+    this.#floor = floor;
+    this.#floorSeenAt = now;
+    // Who may still run something is asked once more: see `#plan`.
+    if (floor > 0) this.#nextRead.leases = now;
   }
 
   #decideEnding(now: number): void {
@@ -464,9 +495,10 @@ export class ShardMachine {
     this.#nextPlan = now + this.#settings.retryPeriod / 2;
     const object = this.view.mapObject;
     const { map } = this.view;
+    if (object?.map === 'newer') return;
     const isLost =
       object?.map === undefined || object.map.epoch !== map?.epoch || this.#isOutdated(map);
-    const next = isLost ? this.#mapAnew(now, outputs) : this.#plan(map, now);
+    const next = isLost ? this.#mapAnew(now, outputs) : this.#plan(map, now, outputs);
     if (next === undefined) return;
     this.#write(now, outputs, {
       kind: 'map',
@@ -474,6 +506,7 @@ export class ShardMachine {
       base: object,
       map: next.map,
     });
+    this.#giving = next.given;
     for (const event of next.events) outputs.push({ type: 'event', ...event });
   }
 
@@ -506,10 +539,13 @@ export class ShardMachine {
       this.view.map === undefined
         ? 'the first map: replicas acknowledge it, then the slots are shared out'
         : 'the map was lost or changed by somebody else: it is written anew';
-    return { map: emptyMap(epoch, edges), events: [{ reason: 'ShardMapWritten', note }] };
+    const events = [{ reason: 'ShardMapWritten', note }] as const;
+    return { map: emptyMap(epoch, edges), events, given: [] };
   }
 
-  #plan(map: ShardMap, now: number): Plan | undefined {
+  #plan(map: ShardMap, now: number, outputs: ShardOutput[]): Plan | undefined {
+    // A replica that this one has not heard of may run something by an older map.
+    if (map.floor > 0 && this.view.listedAt < this.#floorSeenAt) return undefined;
     for (const name of new Set(map.slots))
       if (name !== '') this.view.expect(this.#nameOf(name), now);
     const members = this.#planMembers(now);
@@ -519,7 +555,51 @@ export class ShardMachine {
       const isAnew = [...members.values()].some(({ state }) => state && state.warm.length > 0);
       if (!isAnew) return undefined;
     }
-    return plan(map, members, this.memory, this.#settings, now);
+    const next = plan(map, members, this.memory, this.#settings, now);
+    return next ?? this.#recut(map, members, now, outputs);
+  }
+
+  /**
+   * Other edges, when no move of a slot can level the replicas: most objects lie in few slots, as
+   * when the first map was written before most namespaces existed. All replicas close all slots
+   * for it, so it is rare.
+   */
+  #recut(
+    map: ShardMap,
+    members: ReadonlyMap<string, PlanMember>,
+    now: number,
+    outputs: ShardOutput[],
+  ): Plan | undefined {
+    const { memory } = this;
+    const { quiet, recutPause } = this.#settings;
+    const { stuckSince } = memory;
+    if (stuckSince === undefined || now - stuckSince < quiet || now < memory.recutAfter)
+      return undefined;
+    const names = this.#surveyed;
+    if (names === undefined) {
+      if (!this.#isSurveying) outputs.push({ type: 'survey' });
+      this.#isSurveying = true;
+      return undefined;
+    }
+    this.#surveyed = undefined;
+    memory.recutAfter = now + recutPause;
+    const weights = slotWeights(map, members, memory.guessed);
+    const parts = weighSlots(
+      map.edges,
+      names.map(([hash]) => [hash, 1]),
+    );
+    const weighed = names.map(([hash]): WeighedHash => {
+      const slot = slotOfHash(map.edges, hash);
+      return [hash, (weights[slot] ?? 0) / (parts[slot] ?? 1)];
+    });
+    const edges = chooseEdges(weighed);
+    const guessed = weighSlots(edges, weighed);
+    if (Math.max(...guessed) > Math.max(...weights) / 2) return undefined;
+    memory.guessed = guessed;
+    memory.stuckSince = undefined;
+    const note = 'most objects lie in few slots: other edges are chosen, and all slots shared anew';
+    const events = [{ reason: 'ShardSlotsCut', note } as const];
+    return { map: emptyMap(this.view.mapVersion, edges), events, given: [] };
   }
 
   #planMembers(now: number): Map<string, PlanMember> {

@@ -26,6 +26,8 @@ export interface PlanSettings {
   readonly threshold: number;
   /** The most moves at a time. */
   readonly mostMoves: number;
+  /** The least time between two choices of edges, in milliseconds. */
+  readonly recutPause: number;
 }
 
 /** A rebalance that has begun goes on until the fullest replica has at most this above the mean. */
@@ -33,14 +35,19 @@ const GOOD_ENOUGH = 0.02;
 
 export type ShardEventReason =
   | 'ShardMapWritten'
+  | 'ShardSlotsCut'
   | 'ShardReplicaJoined'
   | 'ShardReplicaLost'
   | 'ShardReplicaLeaving'
   | 'ShardsRebalanced'
   | 'ShardMoveAbandoned';
 
-/** Why a slot changed its owner. */
-export type MoveReason = 'assigned' | 'died' | 'leaving' | 'rebalance';
+/**
+ * Why a slot got its owner: it had none, the one before died or ended, is about to end, or had more
+ * than others.
+ */
+export const MOVE_REASONS = ['assigned', 'died', 'leaving', 'rebalance'] as const;
+export type MoveReason = (typeof MOVE_REASONS)[number];
 
 export interface ShardEvent {
   readonly reason: ShardEventReason;
@@ -50,6 +57,8 @@ export interface ShardEvent {
 export interface Plan {
   readonly map: ShardMap;
   readonly events: readonly ShardEvent[];
+  /** One for each slot that gets another owner. */
+  readonly given: readonly MoveReason[];
 }
 
 /** What a coordinator remembers between plans. A new coordinator begins without it. */
@@ -60,10 +69,16 @@ export class PlanMemory {
   readonly spared = new Map<number, number>();
   /** A rebalance is under way. */
   isBalancing = false;
+  /** The slots that it has moved. It moves none twice, so that it ends whatever replicas report. */
+  readonly moved = new Set<number>();
   /** No rebalance begins before. */
   quietUntil = Number.NEGATIVE_INFINITY;
   /** The weights by the names that the edges were chosen from; empty if unknown. */
   guessed: readonly number[] = [];
+  /** Since when no move of a slot can level the replicas; `undefined` if one can. */
+  stuckSince: number | undefined;
+  /** No other edges are chosen before. */
+  recutAfter = Number.NEGATIVE_INFINITY;
 }
 
 /** The next map with its events, or undefined if nothing is to change. */
@@ -88,6 +103,8 @@ class Planner {
   readonly #weights: number[];
   readonly #loads = new Map<string, number>();
   readonly #events: ShardEvent[] = [];
+  readonly #given: MoveReason[] = [];
+  readonly #freed = new Set<number>();
   #floor: number;
 
   constructor(
@@ -127,6 +144,7 @@ class Planner {
     return {
       map: { epoch: epoch + 1, floor: this.#floor, edges, slots, moving },
       events: this.#events,
+      given: this.#given,
     };
   }
 
@@ -145,6 +163,7 @@ class Planner {
       const state = this.#members.get(from)?.state;
       if (state !== undefined && state.epoch >= since && !state.holding.includes(slot)) {
         this.#slots[slot] = to;
+        this.#given.push(state.leaving ? 'leaving' : 'rebalance');
         return false;
       }
       if (this.#members.get(to)?.state?.leaving) return false;
@@ -161,6 +180,7 @@ class Planner {
       if (owner === '' || !this.#isDead(owner)) return;
       lost.add(owner);
       this.#slots[slot] = '';
+      this.#freed.add(slot);
     });
     for (const name of lost)
       if (!this.#members.get(name)?.state?.leaving)
@@ -254,30 +274,39 @@ class Planner {
     if (this.#loads.size === 0 || this.#floor > 0) return;
     const excess = this.#excess();
     if (!this.#memory.isBalancing) {
-      if (excess < threshold || this.#now < this.#memory.quietUntil) return;
-      if (this.#bestMove() === undefined) return;
+      const { stuckSince, quietUntil } = this.#memory;
+      this.#memory.stuckSince = undefined;
+      if (excess < threshold || this.#now < quietUntil) return;
+      if (this.#bestMove() === undefined) {
+        if (this.#moving.length === 0 && spared.size === 0)
+          this.#memory.stuckSince = stuckSince ?? this.#now;
+        return;
+      }
       this.#memory.isBalancing = true;
       this.#event('ShardsRebalanced', `the fullest has ${percent(excess)} more than the mean`);
     }
     while (this.#moving.length < mostMoves && this.#excess() > GOOD_ENOUGH) {
       const best = this.#bestMove();
       if (best === undefined) break;
+      this.#memory.moved.add(best[0]);
       this.#move(...best);
     }
     if (this.#moving.length > 0) return;
     this.#memory.isBalancing = false;
+    this.#memory.moved.clear();
     this.#memory.quietUntil = this.#now + quiet;
   }
 
   /** From the fullest to the emptiest, the slot that levels them best. */
   #bestMove(): [slot: number, from: string, to: string] | undefined {
+    const { spared, moved } = this.#memory;
     const to = this.#emptiest();
     const [from, load] = this.#fullest();
     const difference = load - (this.#loads.get(to) as number);
     let best: number | undefined;
     let least = difference / 2;
     this.#slots.forEach((owner, slot) => {
-      if (owner !== from || this.#memory.spared.has(slot)) return;
+      if (owner !== from || spared.has(slot) || moved.has(slot)) return;
       if (this.#moving.some((move) => move.slot === slot)) return;
       const miss = Math.abs(difference / 2 - this.#weight(slot));
       if (miss < least) {
@@ -315,6 +344,7 @@ class Planner {
 
   #give(slot: number, to: string): void {
     this.#slots[slot] = to;
+    this.#given.push(this.#freed.has(slot) ? 'died' : 'assigned');
     this.#load(to, this.#weight(slot));
   }
 
@@ -344,7 +374,7 @@ const percent = (part: number): string => `${Math.round(part * 100)} %`;
  * What owners report; for other slots the mean of these, or the weights of the names. Each slot
  * weighs something, so that empty ones are shared out too.
  */
-function slotWeights(
+export function slotWeights(
   map: ShardMap,
   members: ReadonlyMap<string, PlanMember>,
   guessed: readonly number[],

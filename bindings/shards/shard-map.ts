@@ -58,13 +58,18 @@ export function dataOfMap(map: ShardMap): Record<string, string> {
   return { map: text, checksum: checksumOf(text) };
 }
 
-/** `undefined` for data that this program did not write, or that somebody has changed. */
-export function mapOfData(data: unknown): ShardMap | undefined {
+/**
+ * `newer` for a map of a later release, in a form that this one does not know; `undefined` for data
+ * that no release wrote, or that somebody has changed.
+ */
+export function mapOfData(data: unknown): ShardMap | 'newer' | undefined {
   if (!isJsonObject(data)) return undefined;
   const { map: text, checksum } = data;
   if (typeof text !== 'string' || checksum !== checksumOf(text)) return undefined;
   const map: unknown = parsed(text);
-  if (!isJsonObject(map) || map.version !== VERSION) return undefined;
+  if (!isJsonObject(map)) return undefined;
+  if (typeof map.version === 'number' && map.version > VERSION) return 'newer';
+  if (map.version !== VERSION) return undefined;
   const { epoch, floor, edges, slots, moving } = map as {
     epoch: number;
     floor: number;
@@ -75,7 +80,8 @@ export function mapOfData(data: unknown): ShardMap | undefined {
   return { epoch, floor, edges: edges.map((edge) => BigInt(`0x${edge}`)), slots, moving };
 }
 
-const checksumOf = (text: string): string => hashText(text, VERSION).toString(16);
+/** The same in all releases. */
+const checksumOf = (text: string): string => hashText(text, 1).toString(16);
 
 function parsed(text: string): unknown {
   try {

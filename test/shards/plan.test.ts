@@ -15,6 +15,7 @@ const SETTINGS: PlanSettings = {
   quiet: 30_000,
   threshold: 0.1,
   mostMoves: 16,
+  recutPause: 600_000,
 };
 const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
 const edges = chooseEdges([]);
@@ -104,6 +105,30 @@ describe('a plan', () => {
     expect(most).toBe(16);
     expect(moves).toBeLessThan(24);
     expect(memory.quietUntil).toBeGreaterThan(30_000 - 1);
+  });
+
+  it('moves no slot twice in a rebalance, whatever replicas report', () => {
+    const memory = new PlanMemory();
+    let map = mapOf(ALL.map(() => 'a'));
+    const moved: number[] = [];
+    for (let turn = 0; turn < 200; turn++) {
+      // Slots seem heavy where they are to go away from, and light where they come to.
+      const own = (name: string) => ALL.filter((slot) => map.slots[slot] === name);
+      const tilt = moved.length > 20 ? 'b' : 'a';
+      const of = (name: string) =>
+        member(name, {
+          epoch: map.epoch,
+          warm: own(name),
+          weights: own(name).map(() => (name === tilt ? 100 : 1)),
+        });
+      const next = plan(map, named(of('a'), of('b')), memory, SETTINGS, turn);
+      if (next === undefined) continue;
+      map = next.map;
+      for (const { slot, since } of map.moving) if (since === map.epoch) moved.push(slot);
+    }
+    expect(moved.length).toBeGreaterThan(20);
+    expect(new Set(moved).size).toBe(moved.length);
+    expect(map.moving).toEqual([]);
   });
 
   it('levels by objects, not by slots', () => {

@@ -19,7 +19,7 @@ const ours: MakeMachine = (settings, weightOf) => new ShardMachine(settings, wei
 
 describe(`simulated replicas (CAPSTAN_SEED=${seed})`, () => {
   it('run each slot once, and settle', () => {
-    const sum = { changes: 0, events: 0, moves: 0, takeovers: 0, rewrites: 0, works: 0 };
+    const sum = { changes: 0, events: 0, moves: 0, takeovers: 0, rewrites: 0, cuts: 0, works: 0 };
     let settledMs = 0;
     for (let one = seed; sum.changes < CHANGES; one = (one + 1) % 2 ** 32) {
       const scenario = drawScenario(one, CHANGES_OF_ONE);
@@ -40,6 +40,7 @@ describe(`simulated replicas (CAPSTAN_SEED=${seed})`, () => {
     expect(sum.moves).toBeGreaterThan(sum.changes);
     expect(sum.takeovers).toBeGreaterThan(sum.changes / 10);
     expect(sum.rewrites).toBeGreaterThan(sum.changes / 50);
+    expect(sum.cuts).toBeGreaterThan(sum.changes / 200);
     expect(sum.works).toBeGreaterThan(sum.changes);
     expect(sum.moves).toBeLessThan(40 * sum.changes);
   }, 600_000);
@@ -106,6 +107,18 @@ const MUTANTS: readonly Mutant[] = [
     from: 'if (this.#map.floor === 0) return true;',
     to: 'return true;',
   },
+  {
+    what: 'slots are run on when other edges have made other slots of them',
+    file: 'local-slots.ts',
+    from: "isSameCut ? role : 'none'",
+    to: 'role',
+  },
+  {
+    what: 'an answer to an earlier request for objects counts',
+    file: 'local-slots.ts',
+    from: "'warming' && this.#tokens[slot] === token",
+    to: "'warming'",
+  },
 ];
 
 /** Of a mutant, by seeds from 1: enough for each with room to spare. */
@@ -117,7 +130,7 @@ describe('the simulation', () => {
     let violation: string | undefined;
     for (let one = 1; one <= MOST_SCENARIOS && violation === undefined; one++)
       violation = runScenario(drawScenario(one, CHANGES_OF_ONE), make).violation;
-    expect(violation).toMatch(/is run by|after the faults/);
+    expect(violation).toMatch(/ is run by|after the faults|without its|under its work|moves/);
   });
 
   it('leaves out of a failure what it does not need', async () => {

@@ -9,6 +9,7 @@
  */
 import type { LeaseView } from '../../bindings/shards/cluster-view.ts';
 import type {
+  EndReason,
   MachineSettings,
   ReadKind,
   ShardInput,
@@ -16,7 +17,13 @@ import type {
   ShardOutput,
   ShardWrite,
 } from '../../bindings/shards/machine.ts';
-import { SLOTS } from '../../bindings/shards/slots.ts';
+import type { ShardMap } from '../../bindings/shards/shard-map.ts';
+import {
+  SLOTS,
+  type SlotRange,
+  type WeighedHash,
+  weighSlots,
+} from '../../bindings/shards/slots.ts';
 import { Random } from '../helpers/random.ts';
 import { ShardNetwork, ShardServer, type ShardWeather, VirtualTime } from './simulated-cluster.ts';
 
@@ -30,12 +37,14 @@ export type Happening =
     }
   | {
       readonly at: number;
-      readonly what: 'stop' | 'cut' | 'deafen' | 'slow';
+      readonly what: 'stop' | 'cut' | 'deafen' | 'blind' | 'slow';
       readonly who: number;
       readonly leases: number;
     }
   | { readonly at: number; readonly what: 'outage'; readonly leases: number }
   | { readonly at: number; readonly what: 'weather'; readonly weather: ShardWeather }
+  /** The objects lie in other places, `parts` of them. */
+  | { readonly at: number; readonly what: 'names'; readonly parts: number; readonly seed: number }
   | {
       readonly at: number;
       readonly what: 'delete-map' | 'spoil-map' | 'restore-map' | 'delete-leader';
@@ -53,7 +62,9 @@ export interface ScenarioResult {
   readonly events: number;
   readonly moves: number;
   readonly takeovers: number;
+  /** Maps written anew, and of these those with other edges. */
   readonly rewrites: number;
+  readonly cuts: number;
   readonly refused: number;
   readonly works: number;
   /** The longest time that a slot was not run by anybody after the faults had ended. */
@@ -73,6 +84,9 @@ const RETRY = 2000;
 const QUIET = 30_000;
 const MOVE_TIMEOUT = 30_000;
 const MOST_MOVES = 16;
+const RECUT_PAUSE = 60_000;
+const NAMES = 200;
+const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
 const MOST_PROCESSES = 6;
 const CHANGES: readonly string[] = ['start', 'terminate', 'kill'];
 
@@ -110,10 +124,12 @@ export function drawScenario(seed: number, changes: number): Scenario {
         case 12:
         case 13:
           return { at, what: 'cut', who, leases };
-        case 14:
-          return { at, what: 'deafen', who, leases };
+        case 14: {
+          const what = random.pick(['deafen', 'blind', 'slow'] as const);
+          return { at, what, who, leases };
+        }
         case 15:
-          return { at, what: 'slow', who, leases };
+          return { at, what: 'names', parts: random.pick([1, 3, 20, NAMES]), seed: who };
         case 16:
           return { at, what: 'outage', leases: leases / 2 };
         case 17:
@@ -165,9 +181,20 @@ class SimulatedReplica {
   stoppedUntil = 0;
   cutUntil = 0;
   deafUntil = 0;
+  blindUntil = 0;
   slowUntil = 0;
   #backlog: (() => void)[] = [];
   #wake = 0;
+  /** The tokens of the slots whose objects it has or is getting. */
+  readonly #wanted: (number | undefined)[] = [];
+  /** The slots whose objects it has. */
+  readonly #stocked = new Set<number>();
+  /** What each slot meant when it was warmed. */
+  readonly #ranges: SlotRange[] = [];
+  #cut = '';
+  /** The weights of the slots, for these edges and these names. */
+  #weights: readonly number[] = [];
+  #weighed: readonly unknown[] = [];
   /** Work under way by slot: whether it was told to stop. */
   readonly working = new Map<number, { isTold: boolean; drainToken: number | undefined }>();
 
@@ -188,13 +215,49 @@ class SimulatedReplica {
       quiet: QUIET,
       threshold: 0.1,
       mostMoves: MOST_MOVES,
+      recutPause: RECUT_PAUSE,
     };
-    this.machine = sim.make(settings, (slot) => 100 + (slot % 7));
+    this.machine = sim.make(settings, (slot) => this.#weight(slot));
     this.step();
   }
 
   get isStopped(): boolean {
     return this.#sim.time.now < this.stoppedUntil || this.#backlog.length > 0;
+  }
+
+  #weight(slot: number): number {
+    const edges = this.machine.map?.edges;
+    const { names } = this.#sim;
+    if (edges !== this.#weighed[0] || names !== this.#weighed[1]) {
+      this.#weighed = [edges, names];
+      this.#weights = weighSlots(edges ?? [], names);
+    }
+    return this.#weights[slot] ?? 0;
+  }
+
+  /** The slots of another process that have hashes in common with one of this process. */
+  #alike(slot: number, other: SimulatedReplica): readonly number[] {
+    if (this.#cut === other.#cut) return [slot];
+    const ours = this.#ranges[slot] as SlotRange;
+    return ALL.filter((one) => {
+      const theirs = other.#ranges[one];
+      return theirs !== undefined && ours.from < theirs.to && theirs.from < ours.to;
+    });
+  }
+
+  /** What this process and another one may both run now, if anything. */
+  conflict(other: SimulatedReplica): string | undefined {
+    const isValid = other.machine.isValid(other.now());
+    for (let slot = 0; slot < SLOTS; slot++) {
+      if (!this.machine.slots.runs(slot)) continue;
+      for (const one of this.#alike(slot, other)) {
+        if (isValid && other.machine.slots.runs(one))
+          return `slot ${slot} is run by ${this.name} and by ${other.name}`;
+        if (other.working.get(one)?.isTold === false && !other.isStopped)
+          return `slot ${slot} is run by ${this.name}; ${other.name} works on in it`;
+      }
+    }
+    return undefined;
   }
 
   now(): number {
@@ -248,21 +311,30 @@ class SimulatedReplica {
         this.#write(output);
         return;
       case 'survey':
-        this.#later(50, () =>
-          this.step({
-            type: 'surveyed',
-            names: Array.from({ length: 100 }, (_, i) => [BigInt(i) << 57n, 1] as const),
-          }),
-        );
+        this.#later(50, () => this.step({ type: 'surveyed', names: this.#sim.names }));
         return;
       case 'warm': {
-        const { slot, token } = output;
+        const { slot, token, range } = output;
+        this.#ranges[slot] = range;
+        this.#wanted[slot] = token;
+        this.#cut = this.#sim.cutOf(this.machine.map?.edges ?? []);
         const isSlow = this.#sim.time.now < this.slowUntil;
-        this.#later(isSlow ? LEASE : 200, () => this.step({ type: 'warmed', slot, token }));
+        this.#later(isSlow ? LEASE : 200, () => {
+          if (this.#wanted[slot] === token) this.#stocked.add(slot);
+          this.step({ type: 'warmed', slot, token });
+        });
         return;
       }
       case 'open':
+        if (!this.#stocked.has(output.slot))
+          this.#sim.violate(`slot ${output.slot} is opened by ${this.name} without its objects`);
         this.#work(output.slot);
+        return;
+      case 'drop':
+        this.#stocked.delete(output.slot);
+        this.#wanted[output.slot] = undefined;
+        if (this.working.get(output.slot)?.isTold === false)
+          this.#sim.violate(`slot ${output.slot} is dropped by ${this.name} under its work`);
         return;
       case 'close': {
         const { slot, token, why } = output;
@@ -311,8 +383,12 @@ class SimulatedReplica {
   readonly isDeaf = (): boolean => this.#isCut() || this.#sim.time.now < this.deafUntil;
 
   #read(what: ReadKind): void {
-    const { server } = this.#sim;
+    const { server, time } = this.#sim;
     const sentAt = this.now();
+    if (time.now < this.blindUntil) {
+      this.#later(RETRY, () => this.step({ type: 'read-failed', what }));
+      return;
+    }
     this.#ask(
       (): ShardInput => {
         const { version } = server;
@@ -369,13 +445,18 @@ class Simulation {
   readonly network: ShardNetwork;
   replicas: SimulatedReplica[] = [];
   violation: string | undefined;
-  readonly trace: string[] = [];
+  trace: string[] = [];
+  /** The hashes of the namespaces that exist, with their objects. */
+  names: readonly WeighedHash[] = namesIn(NAMES, new Random(1));
   works = 0;
   refused = 0;
   #events = 0;
   #moves = 0;
   #takeovers = 0;
   #rewrites = 0;
+  #cuts = 0;
+  readonly #cutTexts = new WeakMap<readonly bigint[], string>();
+  #edges: string | undefined;
   #changes = 0;
   #born = 0;
   #oldMap: Record<string, string> | undefined;
@@ -406,6 +487,7 @@ class Simulation {
       moves: this.#moves,
       takeovers: this.#takeovers,
       rewrites: this.#rewrites,
+      cuts: this.#cuts,
       refused,
       works,
       settledMs,
@@ -427,6 +509,7 @@ class Simulation {
     for (const replica of this.replicas) {
       replica.cutUntil = 0;
       replica.deafUntil = 0;
+      replica.blindUntil = 0;
       replica.slowUntil = 0;
     }
     this.#start(); // the others may all be leaving
@@ -442,7 +525,8 @@ class Simulation {
     const unsettled = this.#unsettled();
     if (unsettled !== undefined) this.violate(`${bound} ms after the faults: ${unsettled}`);
     // A process that was stopped comes back as another one, and gets its share after a while.
-    this.#runUntil(Math.max(this.time.now, since + stopped + LEASE) + 1.5 * QUIET);
+    const restless = 1.5 * QUIET + 2 * (RECUT_PAUSE + LEASE);
+    this.#runUntil(Math.max(this.time.now, since + stopped + LEASE) + restless);
     const writes = this.#writes;
     this.#runUntil(this.time.now + 1.2 * QUIET);
     if (this.violation === undefined) {
@@ -456,7 +540,7 @@ class Simulation {
   /** What is not at its place; undefined if everything is. */
   #unsettled(): string | undefined {
     const map = this.server.map?.map;
-    if (map === undefined) return 'there is no map';
+    if (map === undefined || map === 'newer') return 'there is no map';
     if (map.moving.length > 0) return `${map.moving.length} slots are being moved`;
     for (let slot = 0; slot < SLOTS; slot++) {
       const owner = this.replicas.find(({ name }) => name === map.slots[slot]);
@@ -480,6 +564,9 @@ class Simulation {
         return;
       case 'weather':
         this.network.weather = happening.weather;
+        return;
+      case 'names':
+        this.names = namesIn(happening.parts, new Random(happening.seed));
         return;
       case 'delete-map':
         this.server.deleteMap();
@@ -517,6 +604,9 @@ class Simulation {
       case 'deafen':
         picked.deafUntil = Math.max(picked.deafUntil, until);
         return;
+      case 'blind':
+        picked.blindUntil = Math.max(picked.blindUntil, until);
+        return;
       case 'slow':
         picked.slowUntil = Math.max(picked.slowUntil, until);
     }
@@ -527,7 +617,14 @@ class Simulation {
     this.replicas.push(new SimulatedReplica(this, name));
   }
 
-  ended(replica: SimulatedReplica, why: 'left' | 'lost'): void {
+  /** Edges as text, made once for each. */
+  cutOf(edges: readonly bigint[]): string {
+    const cut = this.#cutTexts.get(edges) ?? edges.join();
+    this.#cutTexts.set(edges, cut);
+    return cut;
+  }
+
+  ended(replica: SimulatedReplica, why: EndReason): void {
     this.note(`${replica.name} ended: ${why}`);
     this.replicas = this.replicas.filter((one) => one !== replica);
     replica.isDead = true;
@@ -536,20 +633,11 @@ class Simulation {
 
   /** A replica has stepped: nobody else may run what it may run. */
   stepped(replica: SimulatedReplica): void {
-    const now = replica.now();
-    const { machine } = replica;
-    if (!machine.isValid(now)) return;
+    if (!replica.machine.isValid(replica.now())) return;
     for (const other of this.replicas) {
       if (other === replica || other.isDead) continue;
-      const otherNow = other.now();
-      const isValid = other.machine.isValid(otherNow);
-      for (let slot = 0; slot < SLOTS; slot++) {
-        if (!machine.slots.runs(slot)) continue;
-        if (isValid && other.machine.slots.runs(slot))
-          this.violate(`slot ${slot} is run by ${replica.name} and by ${other.name}`);
-        if (other.working.get(slot)?.isTold === false && !other.isStopped)
-          this.violate(`slot ${slot} is run by ${replica.name}; ${other.name} works on in it`);
-      }
+      const conflict = replica.conflict(other);
+      if (conflict !== undefined) this.violate(conflict);
     }
   }
 
@@ -575,7 +663,7 @@ class Simulation {
   #mapChanged(): void {
     const { map: object, version } = this.server;
     this.#writes++;
-    const map = object?.map;
+    const map = object?.map === 'newer' ? undefined : object?.map;
     this.note(
       `map ${map === undefined ? 'lost' : `epoch ${map.epoch}, ${map.moving.length} moving`}`,
     );
@@ -588,8 +676,14 @@ class Simulation {
       );
   }
 
-  #checkMoves({ moving, floor, epoch }: NonNullable<NonNullable<ShardServer['map']>['map']>): void {
+  #checkMoves({ moving, floor, epoch, edges }: ShardMap): void {
     if (floor === epoch) this.#rewrites++;
+    const text = this.cutOf(edges);
+    if (this.#edges !== undefined && text !== this.#edges) this.#cuts++;
+    this.#edges = text;
+    // A rebalance moves a slot once, and each change of the membership once more.
+    const most = SLOTS * (2 + this.#changes + this.time.now / QUIET);
+    if (this.#moves > most) this.violate(`${this.#moves} moves`);
     if (moving.length > MOST_MOVES) this.violate(`${moving.length} moves at once`);
     const slots = new Set(moving.map(({ slot }) => slot));
     if (slots.size < moving.length) this.violate('two moves of one slot');
@@ -601,6 +695,15 @@ class Simulation {
       }
     }
   }
+}
+
+/** Names whose hashes lie together in `parts` places, as those of short, similar names do. */
+function namesIn(parts: number, random: Random): WeighedHash[] {
+  const places = Array.from({ length: parts }, () => BigInt(random.int(2 ** 16)) << 48n);
+  return Array.from({ length: NAMES }, (_, i) => [
+    (places[i % parts] as bigint) + (BigInt(random.int(2 ** 16)) << 16n),
+    1 + random.int(9),
+  ]);
 }
 
 export function runScenario(scenario: Scenario, make: MakeMachine): ScenarioResult {
