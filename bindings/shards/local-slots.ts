@@ -47,6 +47,11 @@ export class LocalSlots {
     this.#me = me;
   }
 
+  /** The edges of the slots that are here; empty before a map was seen. */
+  get edges(): readonly bigint[] {
+    return this.#edges;
+  }
+
   state(slot: number): SlotState {
     return this.#states[slot] as SlotState;
   }

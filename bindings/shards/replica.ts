@@ -1,0 +1,628 @@
+/**
+ * The driver of one replica: it carries out what the machine asks for. Requests go to the API
+ * server, each with a timeout of its own, and slots are warmed, opened, closed and dropped by the
+ * host. It lives as long as its process: when its Lease was taken over, it begins again under
+ * another name.
+ *
+ * Two watches tell of changes at once. Nothing rests on them: the machine reads again in any case.
+ */
+import { guardRandom } from '../base/backoff.ts';
+import { type Clock, systemClock, wallNowOf } from '../base/clock.ts';
+import { CapstanError, invalid, isAbort, requireFunction, requireString } from '../base/errors.ts';
+import { fnv1a64 } from '../base/fnv.ts';
+import { handleError, tell } from '../base/handle-error.ts';
+import { type Logger, requireLogger, silentLogger } from '../base/logger.ts';
+import { namesOf, requireMembers, requireNames } from '../base/names.ts';
+import { deferred, onAbort, sleep, whenAborted } from '../base/wait.ts';
+import { SharedIndexInformer } from '../cache/informer/informer.ts';
+import { ListWatch } from '../cache/reflector/list-watch.ts';
+import { isTombstone } from '../cache/rest/keys.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import { isStatusError } from '../cache/rest/status-error.ts';
+import { requireTransport, type Transport } from '../cache/rest/transport.ts';
+import type { LeaseView } from './cluster-view.ts';
+import type { CloseReason, SlotState } from './local-slots.ts';
+import {
+  type MachineSettings,
+  type ReadKind,
+  type ShardInput,
+  ShardMachine,
+  type ShardOutput,
+  type ShardWrite,
+} from './machine.ts';
+import {
+  GROUP_LABEL,
+  leaseViewOf,
+  mapViewOf,
+  SHARD_LEASES,
+  SHARD_MAPS,
+  type ShardObject,
+  versionOf,
+} from './objects.ts';
+import type { ShardEvent } from './plan.ts';
+import { ShardRequests } from './requests.ts';
+import type { Move, ShardMap } from './shard-map.ts';
+import { rangeOfSlot, SLOTS, type SlotRange, slotOfHash, type WeighedHash } from './slots.ts';
+
+/** What the process does with slots. */
+export interface ShardHost {
+  /**
+   * Gets the objects of a slot. Resolves when all of them are there; the signal fires when they are
+   * no longer wanted. If it rejects, it is called again after a retry period.
+   */
+  warm(slot: number, range: SlotRange, options: { signal: AbortSignal }): Promise<void>;
+  /** From now on work of the slot may begin: all of its keys are to be looked at. */
+  open(slot: number): void;
+  /**
+   * No work of the slot may begin from now on. Resolves when none is under way. Called again with
+   * `'lapsed'` if work under way must stop at once: the Lease may have expired. If it rejects, it
+   * is called again after a retry period.
+   */
+  close(slot: number, why: CloseReason): Promise<void>;
+  /** Forgets the objects of the slot. Nothing was deleted. */
+  drop(slot: number): void;
+  /** The number of objects of the slot. */
+  weight(slot: number): number;
+  /**
+   * The names that exist, to cut the hashes into slots: called once, when there is no map. If it
+   * rejects, it is called again after a retry period.
+   */
+  survey(options: { signal: AbortSignal }): Promise<Iterable<WeighedHash>>;
+  /** Something that operators may want to know, told by the coordinator alone. */
+  event?(event: ShardEvent): void;
+}
+
+const HOST_NAMES = namesOf<ShardHost>()({
+  warm: 1,
+  open: 1,
+  close: 1,
+  drop: 1,
+  weight: 1,
+  survey: 1,
+  event: 1,
+});
+
+/** Times are in milliseconds. */
+export interface ShardReplicaOptions {
+  /**
+   * The name of the map and of the coordinator's Lease, and the prefix of the replicas' Leases: at
+   * most 63 characters, as the value of a label.
+   */
+  readonly id: string;
+  /** The namespace of these objects. */
+  readonly namespace: string;
+  /** Begins the name of this replica; a random part follows. */
+  readonly replica: string;
+  /** How long others wait before they take the slots of a silent replica. Default 15 000. */
+  readonly leaseDuration?: number | undefined;
+  /** How long this replica relies on a renewal. Default 10 000. */
+  readonly renewDeadline?: number | undefined;
+  /** The time between two renewals. Default 2000. */
+  readonly retryPeriod?: number | undefined;
+  /** How long a move of a slot may take before it is given up. Default 60 000. */
+  readonly moveTimeout?: number | undefined;
+  /** The time without rebalancing after one. Default 30 000. */
+  readonly quiet?: number | undefined;
+  readonly host: ShardHost;
+  /** Default: nothing is logged. */
+  readonly logger?: Logger | undefined;
+  readonly clock?: Clock | undefined;
+  /** Milliseconds since 1970, for the times in Leases. Default: the clock's. */
+  readonly wallNow?: (() => number) | undefined;
+  /** A number in [0, 1) for jitter. Default `Math.random`. */
+  readonly random?: (() => number) | undefined;
+  /** The random part of a name. Default: a part of a UUID. */
+  readonly suffix?: (() => string) | undefined;
+}
+
+const NAMES = namesOf<ShardReplicaOptions>()({
+  id: 1,
+  namespace: 1,
+  replica: 1,
+  leaseDuration: 1,
+  renewDeadline: 1,
+  retryPeriod: 1,
+  moveTimeout: 1,
+  quiet: 1,
+  host: HOST_NAMES,
+  logger: 1,
+  clock: 1,
+  wallNow: 1,
+  random: 1,
+  suffix: 1,
+});
+
+/** The state of a replica, and what it knows of the others; computed on each call. */
+export interface ShardStatus {
+  readonly id: string;
+  readonly namespace: string;
+  /** The name of this replica; it changes when its Lease was taken over. */
+  readonly replica: string;
+  /** Whether its Lease is valid now. */
+  readonly isValid: boolean;
+  /** Whether it writes the map. */
+  readonly isCoordinator: boolean;
+  /** All slots; empty before a map was seen. */
+  readonly slots: readonly SlotStatus[];
+  /** The slots of each replica that owns some, sorted. */
+  readonly owners: ReadonlyMap<string, readonly number[]>;
+  readonly moves: readonly Move[];
+  /** The newest map that was seen. */
+  readonly map: ShardMap | undefined;
+  readonly leases: readonly LeaseStatus[];
+}
+
+export interface SlotStatus extends SlotRange {
+  readonly slot: number;
+  /** Of this process. */
+  readonly state: SlotState;
+  /** Empty: nobody. */
+  readonly owner: string;
+  /** The number of objects that this process has. */
+  readonly weight: number;
+}
+
+export interface LeaseStatus {
+  /** The name of the replica. */
+  readonly replica: string;
+  /** `undefined` if the Lease is gone. */
+  readonly lease: LeaseView | undefined;
+  /** For how long this process has seen it not change. */
+  readonly ageMs: number;
+}
+
+const LEAST_TIMEOUT_MS = 1000;
+/** At most so many slots are on their way at a time. */
+const MOST_MOVES = 16;
+const THRESHOLD = 0.1;
+/** Wake-ups are late by at most this part of a retry period, so that replicas spread out. */
+const JITTER = 0.05;
+/** The most names whose slots are remembered. */
+const MOST_KNOWN = 4096;
+
+type Settings = MachineSettings &
+  Required<
+    Pick<ShardReplicaOptions, 'namespace' | 'replica' | 'host' | 'logger' | 'clock' | 'suffix'>
+  >;
+
+export class ShardReplica {
+  readonly #transport: Transport;
+  readonly #settings: Settings;
+  readonly #requests: ShardRequests;
+  readonly #random: () => number;
+  #life: Life;
+  readonly #known = new Map<string, number>();
+  #knownEdges: readonly bigint[] | undefined;
+  /** What failed the last time, so that one outage is one line. */
+  readonly #failing = new Set<string>();
+  #hasRun = false;
+  #leave: 'no' | 'after hand-over' | 'now' = 'no';
+
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(transport: Transport, options: ShardReplicaOptions) {
+    requireTransport('transport', transport);
+    requireNames('options', options, 'option of shards', NAMES);
+    this.#transport = transport;
+    const { clock = systemClock, wallNow = wallNowOf(clock), random = Math.random } = options;
+    this.#settings = settingsOf(options, clock);
+    const { leaseDuration, maxClockSkewRatio } = this.#settings;
+    const timeout = Math.max(leaseDuration / maxClockSkewRatio / 3, LEAST_TIMEOUT_MS);
+    this.#random = guardRandom(random);
+    this.#requests = new ShardRequests(transport, { ...this.#settings, timeout, wallNow });
+    this.#life = this.#begin();
+  }
+
+  /** The name of this replica, which changes when its Lease was taken over. */
+  get replica(): string {
+    return this.#life.name;
+  }
+
+  /** Whether the Lease of this process is valid now: a look at the clock. */
+  isValid(): boolean {
+    return this.#life.machine.isValid(this.#settings.clock.now());
+  }
+
+  /**
+   * The slot of a namespace, or of the name of an object without one. `undefined` before there is a
+   * map.
+   */
+  slotOf(text: string): number | undefined {
+    const { edges } = this.#life.machine.slots;
+    if (edges.length === 0) return undefined;
+    if (edges !== this.#knownEdges || this.#known.size >= MOST_KNOWN) this.#known.clear();
+    this.#knownEdges = edges;
+    let slot = this.#known.get(text);
+    if (slot === undefined) {
+      slot = slotOfHash(edges, fnv1a64(text));
+      this.#known.set(text, slot);
+    }
+    return slot;
+  }
+
+  stateOf(slot: number): SlotState {
+    return this.#life.machine.slots.state(slot);
+  }
+
+  /** Whether work of a slot may begin now. */
+  mayStart(slot: number): boolean {
+    return this.#life.machine.mayStart(slot, this.#settings.clock.now());
+  }
+
+  /** Whether objects of a slot may be written now: also while work under way ends. */
+  mayWrite(slot: number): boolean {
+    return this.#life.machine.mayWrite(slot, this.#settings.clock.now());
+  }
+
+  status(): ShardStatus {
+    const { id, namespace, host, clock } = this.#settings;
+    const { machine, name } = this.#life;
+    const { map } = machine;
+    const now = clock.now();
+    const owners = new Map<string, number[]>();
+    map?.slots.forEach((owner, slot) => {
+      if (owner !== '') owners.set(owner, [...(owners.get(owner) ?? []), slot]);
+    });
+    return {
+      id,
+      namespace,
+      replica: name,
+      isValid: machine.isValid(now),
+      isCoordinator: machine.isLeader(now),
+      slots: (map?.slots ?? []).map((owner, slot) => ({
+        slot,
+        ...rangeOfSlot(map?.edges ?? [], slot),
+        state: machine.slots.state(slot),
+        owner,
+        weight: host.weight(slot),
+      })),
+      owners,
+      moves: map?.moving ?? [],
+      map,
+      leases: [...machine.members()].map(([replica, lease]) => ({
+        replica,
+        lease,
+        ageMs: machine.view.age(`${id}-${replica}`, now),
+      })),
+    };
+  }
+
+  /**
+   * Takes part until the signal fires; then hands over its slots, and resolves when it owns nothing
+   * and its Lease is released. When `now` fires, it does not wait for others to take the slots.
+   * When `at` fires, it ends at once, and its Lease is left to expire.
+   */
+  async run(options: {
+    readonly signal: AbortSignal;
+    readonly now?: AbortSignal | undefined;
+    readonly at?: AbortSignal | undefined;
+  }): Promise<void> {
+    if (this.#hasRun)
+      throw new CapstanError('ALREADY_STARTED', 'a replica runs once: make another one');
+    this.#hasRun = true;
+    const over = new AbortController();
+    const unlisten = [
+      onAbort(options.signal, () => this.#leaveBy('after hand-over')),
+      onAbort(options.now, () => this.#leaveBy('now')),
+      onAbort(options.at, () => over.abort()),
+    ];
+    const watches = this.#watch(over.signal);
+    try {
+      for (;;) {
+        const ended = await this.#live(this.#life, over.signal);
+        if (ended !== 'lost' || over.signal.aborted || this.#leave !== 'no') return;
+        const { name } = this.#life;
+        this.#life = this.#begin();
+        this.#settings.logger.warn('the Lease of this replica was taken over: it begins again', {
+          replica: name,
+          next: this.#life.name,
+        });
+      }
+    } finally {
+      over.abort();
+      for (const end of unlisten) end();
+      this.#life.end.abort();
+      await watches;
+    }
+  }
+
+  #begin(): Life {
+    const { replica, suffix, host } = this.#settings;
+    const name = `${replica}-${suffix()}`;
+    const weight = (slot: number): number => host.weight(slot);
+    return new Life(name, new ShardMachine({ ...this.#settings, member: name }, weight));
+  }
+
+  #leaveBy(how: 'after hand-over' | 'now'): void {
+    this.#leave = how;
+    if (this.#hasRun && this.#life.isRunning)
+      this.#step(this.#life, { type: 'leave', isNow: how === 'now' });
+  }
+
+  /** One life of the machine. Resolves when it has ended, or the signal has fired. */
+  async #live(life: Life, signal: AbortSignal): Promise<'left' | 'lost' | undefined> {
+    life.isRunning = true;
+    const stop = (): void => life.stop(undefined);
+    const unlisten = onAbort(signal, stop);
+    try {
+      if (this.#leave === 'no') this.#step(life);
+      else this.#step(life, { type: 'leave', isNow: this.#leave === 'now' });
+      await life.ended.promise;
+    } finally {
+      unlisten();
+      life.stop(undefined);
+      this.#settings.clock.clearTimer(life.timer);
+    }
+    if (life.failure !== undefined) throw life.failure.error;
+    return life.why;
+  }
+
+  #step(life: Life, input?: ShardInput): void {
+    if (!life.isRunning) return;
+    const { clock, retryPeriod } = this.#settings;
+    clock.clearTimer(life.timer);
+    try {
+      const outputs = life.machine.step(clock.now(), input);
+      for (const output of outputs) this.#carryOut(life, output);
+    } catch (error) {
+      life.failure = { error };
+      life.stop(undefined);
+      return;
+    }
+    if (!life.isRunning) return;
+    const now = clock.now();
+    const late = JITTER * retryPeriod * this.#random();
+    const ms = Math.max(0, life.machine.wakeAt(now) - now) + late;
+    life.timer = clock.setTimer(() => this.#step(life), ms);
+  }
+
+  #carryOut(life: Life, output: ShardOutput): void {
+    const { host, logger } = this.#settings;
+    switch (output.type) {
+      case 'read':
+        void this.#read(life, output.what);
+        return;
+      case 'write':
+        void this.#write(life, output);
+        return;
+      case 'warm':
+        void this.#warm(life, output.slot, output.token, output.range);
+        return;
+      case 'open':
+        logger.debug('a slot opens', { slot: output.slot });
+        tell(() => host.open(output.slot), `shards: open slot ${output.slot}`);
+        return;
+      case 'close':
+        logger.debug('a slot closes', { slot: output.slot, why: output.why });
+        void this.#close(life, output.slot, output.token, output.why);
+        return;
+      case 'drop':
+        life.warming[output.slot]?.abort();
+        tell(() => host.drop(output.slot), `shards: drop slot ${output.slot}`);
+        return;
+      case 'survey':
+        void this.#survey(life);
+        return;
+      case 'event':
+        logger.info(output.note, { reason: output.reason });
+        tell(
+          () => host.event?.({ reason: output.reason, note: output.note }),
+          'shards: an event is told',
+        );
+        return;
+      case 'ended':
+        life.stop(output.why);
+    }
+  }
+
+  async #warm(life: Life, slot: number, token: number, range: SlotRange): Promise<void> {
+    const { host } = this.#settings;
+    life.warming[slot]?.abort();
+    const abort = new AbortController();
+    life.warming[slot] = abort;
+    const { signal } = abort;
+    await this.#until(life, signal, `warm slot ${slot}`, () => host.warm(slot, range, { signal }));
+    if (!signal.aborted) this.#step(life, { type: 'warmed', slot, token });
+  }
+
+  async #close(life: Life, slot: number, token: number, why: CloseReason): Promise<void> {
+    const { host } = this.#settings;
+    await this.#until(life, life.end.signal, `close slot ${slot}`, () => host.close(slot, why));
+    this.#step(life, { type: 'drained', slot, token });
+  }
+
+  async #survey(life: Life): Promise<void> {
+    const { host } = this.#settings;
+    const { signal } = life.end;
+    let names: readonly WeighedHash[] = [];
+    await this.#until(life, signal, 'find the names that exist', async () => {
+      names = [...(await host.survey({ signal }))];
+    });
+    if (!signal.aborted) this.#step(life, { type: 'surveyed', names });
+  }
+
+  /** Calls a function of the host until it succeeds, or the signal fires. Never rejects. */
+  async #until(
+    life: Life,
+    signal: AbortSignal,
+    what: string,
+    call: () => Promise<void>,
+  ): Promise<void> {
+    const { clock, retryPeriod } = this.#settings;
+    const either = AbortSignal.any([signal, life.end.signal]);
+    while (!either.aborted) {
+      try {
+        await call();
+        return;
+      } catch (error) {
+        if (either.aborted && isAbort(error)) return;
+        handleError(error, `shards: ${what}`, `, again in ${retryPeriod} ms`);
+      }
+      await sleep(clock, retryPeriod, either);
+    }
+  }
+
+  // Requests.
+
+  async #read(life: Life, what: ReadKind): Promise<void> {
+    const sentAt = this.#settings.clock.now();
+    let input: ShardInput;
+    try {
+      input = await this.#requests.read(what, sentAt, life.end.signal);
+      this.#failing.delete(`read ${what}`);
+    } catch (error) {
+      input = { type: 'read-failed', what };
+      this.#failed(life, `read ${what}`, error);
+    }
+    this.#step(life, input);
+  }
+
+  async #write(life: Life, write: ShardWrite): Promise<void> {
+    const { id } = write;
+    const what = `${write.verb} ${write.kind === 'map' ? 'the map' : `Lease ${write.name}`}`;
+    let input: ShardInput;
+    try {
+      input = await this.#requests.write(write, life.end.signal);
+      this.#failing.delete(what);
+    } catch (error) {
+      const isRefused = isStatusError(error) && (error.status === 409 || error.status === 404);
+      input = { type: 'answer', id, result: isRefused ? 'refused' : 'unknown' };
+      if (!isRefused) this.#failed(life, what, error);
+    }
+    this.#step(life, input);
+  }
+
+  #failed(life: Life, what: string, error: unknown): void {
+    if (life.end.signal.aborted) return;
+    const { logger, replica } = this.#settings;
+    const level = this.#failing.has(what) ? 'debug' : 'warn';
+    this.#failing.add(what);
+    logger[level](`shards: could not ${what}`, { replica, error });
+  }
+
+  /** Tells the machine of changes when they happen. Never rejects. */
+  async #watch(signal: AbortSignal): Promise<void> {
+    const { namespace, id, clock, retryPeriod } = this.#settings;
+    const tellLease = (object: ShardObject, isDeleted: boolean): void =>
+      this.#step(this.#life, { type: 'lease-event', lease: leaseViewOf(object), isDeleted });
+    const tellMap = (object: ShardObject, isDeleted: boolean): void =>
+      this.#step(this.#life, {
+        type: 'map',
+        version: versionOf(object.metadata.resourceVersion),
+        object: isDeleted ? undefined : mapViewOf(object),
+      });
+    const start = async (
+      resource: Resource<ShardObject>,
+      selection: { labelSelector?: string; fieldSelector?: string },
+      told: (object: ShardObject, isDeleted: boolean) => void,
+    ): Promise<void> => {
+      const options = { clock, backoff: { duration: retryPeriod / 2, cap: retryPeriod } };
+      const informer = new SharedIndexInformer(
+        new ListWatch(this.#transport, resource, { namespace, ...selection }),
+        options,
+      );
+      informer.setWatchErrorHandler(() => undefined); // reads report the same failures
+      const plain = (object: ShardObject): ShardObject => JSON.parse(JSON.stringify(object));
+      informer.addEventHandler({
+        onAdd: (object) => told(plain(object), false),
+        onUpdate: (_, object) => told(plain(object), false),
+        onDelete: (object) => {
+          if (!isTombstone(object)) told(plain(object), true);
+        },
+      });
+      await informer.run({ signal });
+    };
+    try {
+      await Promise.all([
+        start(SHARD_LEASES, { labelSelector: `${GROUP_LABEL}=${id}` }, tellLease),
+        start(SHARD_MAPS, { fieldSelector: `metadata.name=${id}` }, tellMap),
+      ]);
+    } catch (error) {
+      handleError(error, 'the watches of the shards; changes are still read');
+      await whenAborted(signal);
+    }
+  }
+}
+
+/** A machine with its name and what is under way for it. */
+class Life {
+  readonly name: string;
+  readonly machine: ShardMachine;
+  /** Ends the requests and calls of this life. */
+  readonly end = new AbortController();
+  readonly ended = deferred();
+  readonly warming: (AbortController | undefined)[] = new Array(SLOTS);
+  timer: unknown;
+  isRunning = false;
+  why: 'left' | 'lost' | undefined;
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(name: string, machine: ShardMachine) {
+    this.name = name;
+    this.machine = machine;
+  }
+
+  stop(why: 'left' | 'lost' | undefined): void {
+    this.why ??= why;
+    this.isRunning = false;
+    this.end.abort();
+    this.ended.resolve();
+  }
+}
+
+function settingsOf(options: ShardReplicaOptions, clock: Clock): Settings {
+  const { id, namespace, replica, host, logger = silentLogger } = options;
+  if (typeof id !== 'string' || !/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(id))
+    throw invalid('options.id', 'at most 63 of a-z, 0-9 and "-", as the value of a label', id);
+  if (typeof namespace !== 'string' || namespace === '')
+    throw invalid('options.namespace', 'a namespace', namespace);
+  requireString('options.replica', replica);
+  requireMembers('options.host', host, 'member of a host', HOST_NAMES, true);
+  for (const name of ['warm', 'open', 'close', 'drop', 'weight', 'survey'] as const)
+    requireFunction(`options.host.${name}`, host[name]);
+  requireLogger('options.logger', logger);
+  const { leaseDuration = 15_000, renewDeadline = 10_000, retryPeriod = 2000 } = options;
+  const { moveTimeout = 60_000, quiet = 30_000 } = options;
+  const durations = { leaseDuration, renewDeadline, retryPeriod, moveTimeout, quiet };
+  for (const [name, value] of Object.entries(durations))
+    if (typeof value !== 'number' || !(value > 0) || value === Number.POSITIVE_INFINITY)
+      throw invalid(`options.${name}`, 'milliseconds > 0', value);
+  const recorded = Math.floor(leaseDuration / 1000) * 1000;
+  if (recorded <= renewDeadline)
+    throw invalid(
+      'options.leaseDuration',
+      `whole seconds, more than renewDeadline (${renewDeadline} ms)`,
+      leaseDuration,
+    );
+  if (renewDeadline < 2 * retryPeriod)
+    throw invalid(
+      'options.renewDeadline',
+      `at least twice retryPeriod (${retryPeriod} ms)`,
+      renewDeadline,
+    );
+  return {
+    id,
+    namespace,
+    replica: nameOf(replica),
+    host,
+    logger,
+    clock,
+    suffix: options.suffix ?? (() => crypto.randomUUID().slice(0, 8)),
+    member: '',
+    leaseDuration: recorded,
+    retryPeriod,
+    maxClockSkewRatio: recorded / renewDeadline,
+    joinDelay: retryPeriod,
+    moveTimeout,
+    quiet,
+    threshold: THRESHOLD,
+    mostMoves: MOST_MOVES,
+  };
+}
+
+/** What the name of an object may have of a host's name. */
+const nameOf = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 150) || 'replica';
