@@ -73,6 +73,8 @@ export type ErrorCode =
   | 'SHARD_NOT_OWNED'
   /** A shardSelector that the server refuses, or that a tweak sets beside a cache's own ranges. */
   | 'SHARD_SELECTOR'
+  /** A later release writes maps of shards that this one cannot read. */
+  | 'SHARD_OUTDATED'
   /** The caller's signal fired. */
   | 'ABORTED'
   /** An object has a controller already: see AlreadyOwnedError. */

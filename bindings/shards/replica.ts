@@ -23,6 +23,7 @@ import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import type { LeaseView } from './cluster-view.ts';
 import type { CloseReason, SlotState } from './local-slots.ts';
 import {
+  type EndReason,
   type MachineSettings,
   type ReadKind,
   type ShardInput,
@@ -64,8 +65,8 @@ export interface ShardHost {
   /** The number of objects of the slot. */
   weight(slot: number): number;
   /**
-   * The names that exist, to cut the hashes into slots: called once, when there is no map. If it
-   * rejects, it is called again after a retry period.
+   * The names that exist, to cut the hashes into slots: called when there is no map, and when most
+   * objects lie in few slots. If it rejects, it is called again after a retry period.
    */
   survey(options: { signal: AbortSignal }): Promise<Iterable<WeighedHash>>;
   /** Something that operators may want to know, told by the coordinator alone. */
@@ -175,6 +176,8 @@ const LEAST_TIMEOUT_MS = 1000;
 /** At most so many slots are on their way at a time. */
 const MOST_MOVES = 16;
 const THRESHOLD = 0.1;
+/** The least time between two choices of edges. */
+const RECUT_PAUSE_MS = 600_000;
 /** Wake-ups are late by at most this part of a retry period, so that replicas spread out. */
 const JITTER = 0.05;
 /** The most names whose slots are remembered. */
@@ -290,6 +293,8 @@ export class ShardReplica {
    * Takes part until the signal fires; then hands over its slots, and resolves when it owns nothing
    * and its Lease is released. When `now` fires, it does not wait for others to take the slots.
    * When `at` fires, it ends at once, and its Lease is left to expire.
+   *
+   * @throws CapstanError SHARD_OUTDATED when it has handed over to a later release
    */
   async run(options: {
     readonly signal: AbortSignal;
@@ -309,6 +314,12 @@ export class ShardReplica {
     try {
       for (;;) {
         const ended = await this.#live(this.#life, over.signal);
+        if (ended === 'outdated')
+          throw new CapstanError(
+            'SHARD_OUTDATED',
+            `the map ${this.#settings.namespace}/${this.#settings.id} was written by a later ` +
+              'release, in a form that this one cannot read: it has handed over its slots',
+          );
         if (ended !== 'lost' || over.signal.aborted || this.#leave !== 'no') return;
         const { name } = this.#life;
         this.#life = this.#begin();
@@ -339,7 +350,7 @@ export class ShardReplica {
   }
 
   /** One life of the machine. Resolves when it has ended, or the signal has fired. */
-  async #live(life: Life, signal: AbortSignal): Promise<'left' | 'lost' | undefined> {
+  async #live(life: Life, signal: AbortSignal): Promise<EndReason | undefined> {
     life.isRunning = true;
     const stop = (): void => life.stop(undefined);
     const unlisten = onAbort(signal, stop);
@@ -553,7 +564,7 @@ class Life {
   readonly warming: (AbortController | undefined)[] = new Array(SLOTS);
   timer: unknown;
   isRunning = false;
-  why: 'left' | 'lost' | undefined;
+  why: EndReason | undefined;
   failure: { readonly error: unknown } | undefined;
 
   constructor(name: string, machine: ShardMachine) {
@@ -561,7 +572,7 @@ class Life {
     this.machine = machine;
   }
 
-  stop(why: 'left' | 'lost' | undefined): void {
+  stop(why: EndReason | undefined): void {
     this.why ??= why;
     this.isRunning = false;
     this.end.abort();
@@ -616,6 +627,7 @@ function settingsOf(options: ShardReplicaOptions, clock: Clock): Settings {
     quiet,
     threshold: THRESHOLD,
     mostMoves: MOST_MOVES,
+    recutPause: RECUT_PAUSE_MS,
   };
 }
 

@@ -6,6 +6,7 @@
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { fnv1a64 } from '../../bindings/base/fnv.ts';
+import { hashText } from '../../bindings/base/json-value.ts';
 import { whenAborted } from '../../bindings/base/wait.ts';
 import type { Transport, TransportRequest } from '../../bindings/cache/rest/transport.ts';
 import { mapViewOf, type ShardObject } from '../../bindings/shards/objects.ts';
@@ -14,6 +15,7 @@ import {
   ShardReplica,
   type ShardReplicaOptions,
 } from '../../bindings/shards/replica.ts';
+import type { ShardMap } from '../../bindings/shards/shard-map.ts';
 import { SLOTS } from '../../bindings/shards/slots.ts';
 import { expectError, expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { collectErrors } from '../helpers/reported-errors.ts';
@@ -188,6 +190,10 @@ function cluster(): Cluster {
 }
 
 const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
+const mapOf = async (rig: Cluster): Promise<ShardMap | undefined> => {
+  const { map } = mapViewOf(await rig.map());
+  return map === 'newer' ? undefined : map;
+};
 const sum = (...processes: Process[]): number[] =>
   processes.flatMap((process) => process.runs()).sort((a, b) => a - b);
 
@@ -197,7 +203,7 @@ describe('a replica', () => {
     const a = rig.start('a');
     await rig.run(3 * RETRY);
     expect(a.runs()).toEqual(ALL);
-    const map = mapViewOf(await rig.map()).map;
+    const map = await mapOf(rig);
     expect(new Set(map?.slots)).toEqual(new Set(['a-1']));
     const lease = await rig.lease('web-a-1');
     expect(lease.metadata.labels).toEqual({ 'capstan.dev/shards': 'web' });
@@ -314,7 +320,7 @@ describe('a replica', () => {
     const a = rig.start('a');
     const b = rig.start('b');
     await rig.run(60_000);
-    const before = mapViewOf(await rig.map()).map?.epoch ?? 0;
+    const before = (await mapOf(rig))?.epoch ?? 0;
     const path = '/api/v1/namespaces/default/configmaps/web';
     if (how === 'deleted') await rig.transport.request({ method: 'DELETE', path });
     else
@@ -326,7 +332,7 @@ describe('a replica', () => {
       });
     await rig.run(20_000);
     expect(sum(a, b)).toEqual(ALL);
-    expect(mapViewOf(await rig.map()).map?.epoch).toBeGreaterThan(before);
+    expect((await mapOf(rig))?.epoch).toBeGreaterThan(before);
   });
 
   it('asked to hurry ends without an heir', async () => {
@@ -338,6 +344,26 @@ describe('a replica', () => {
     await rig.run(RETRY);
     expect(a.ended).toBe('left');
     expect(a.open.size).toBe(0);
+  });
+
+  it('hands over and fails when a later release writes maps', async () => {
+    const rig = cluster();
+    const a = rig.start('a');
+    await rig.run(3 * RETRY);
+    const { data } = await rig.map();
+    const map = JSON.stringify({ ...JSON.parse(data?.map ?? ''), version: 99 });
+    const later = { data: { map, checksum: hashText(map, 1).toString(16) } };
+    await rig.transport.request({
+      method: 'PATCH',
+      path: '/api/v1/namespaces/default/configmaps/web',
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify(later),
+    });
+    await rig.run(3 * RETRY);
+    expect(a.ended).toContain('a later release');
+    expect(a.open.size).toBe(0);
+    expect((await rig.lease('web-a-1')).spec?.holderIdentity).toBe('');
+    expect((await rig.map()).data).toEqual(later.data);
   });
 
   it('that hangs at its end is left to expire', async () => {
