@@ -28,6 +28,11 @@ const GROUPS: readonly Group[] = [
     interfaces: { LeaderElectionOptions: 'manager/options.ts' },
   },
   {
+    heading: 'Shards',
+    about: 'Of `shards`.',
+    interfaces: { ShardOptions: 'manager/options.ts' },
+  },
+  {
     heading: 'Health probes',
     about: 'Of `healthProbe`.',
     interfaces: { HealthProbeOptions: 'manager/options.ts' },

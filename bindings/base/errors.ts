@@ -71,6 +71,8 @@ export type ErrorCode =
   | 'LEASE_LOST'
   /** The shard of a key belongs to another replica: nothing was sent. */
   | 'SHARD_NOT_OWNED'
+  /** With shards, an event requests an object of another slot, whose replica does not get it. */
+  | 'SHARD_CROSSED'
   /** A shardSelector that the server refuses, or that a tweak sets beside a cache's own ranges. */
   | 'SHARD_SELECTOR'
   /** A later release writes maps of shards that this one cannot read. */

@@ -16,9 +16,10 @@ import { handleError } from '../base/handle-error.ts';
 import { requireNames, requireSignalOptions } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import { onAbort, sleep, TimeSlice } from '../base/wait.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { buildControllerReport } from './build-report.ts';
-import { Causes, NO_CAUSES } from './causes.ts';
+import { Causes, NO_CAUSES, type RunCauses } from './causes.ts';
 import { Debounce } from './debounce.ts';
 import { LeaseGate } from './lease-gate.ts';
 import { REPORT_NAMES, type ReportOptions, type Runnable } from './manager.ts';
@@ -28,6 +29,7 @@ import type { ControllerReport } from './report.ts';
 import type { RequestQueue } from './request-queue.ts';
 import { RunHistory } from './run-history.ts';
 import { addOrEnd, Fatal, ReconcileRunner } from './runner.ts';
+import { ownedQueue, type ShardGate, type ShardWorker } from './shards.ts';
 import type { Cause, Source, SourceQueue } from './source.ts';
 import { type PlannedSource, SourceSet } from './source-set.ts';
 
@@ -94,6 +96,10 @@ export interface ControllerParts<T extends object> {
   readonly sources: readonly PlannedSource[];
   /** Whether this process holds the lease. Absent: there is no election. */
   readonly holdsLease: (() => boolean) | undefined;
+  /** Absent: this process has all requests. */
+  readonly shards?: ShardGate | undefined;
+  /** What is reconciled. */
+  readonly resource?: Resource<never, string> | undefined;
   /**
    * Called once when everything has ended, for example to stop informers that only this controller
    * uses.
@@ -111,7 +117,7 @@ interface Started<T extends object> {
 }
 
 /** The implementation of {@link Controller}. */
-export class ReconcileLoop<T extends object> implements Controller {
+export class ReconcileLoop<T extends object> implements Controller, ShardWorker {
   readonly name: string;
   readonly #parts: ControllerParts<T>;
   readonly #settings: ResolvedSettings;
@@ -122,6 +128,8 @@ export class ReconcileLoop<T extends object> implements Controller {
   readonly #slice: TimeSlice;
   readonly #gate: LeaseGate | undefined;
   readonly #debounce: Debounce | undefined;
+  readonly #shards: ShardGate | undefined;
+  #leaveShards = (): void => undefined;
   #started: Started<T> | undefined;
   #preparing: Promise<boolean> | undefined;
   #isPrepared = false;
@@ -139,7 +147,8 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#settings = settings;
     this.name = settings.name;
     this.#slice = new TimeSlice(settings.clock);
-    if (holdsLease !== undefined && settings.needLeaderElection)
+    this.#shards = parts.shards;
+    if (holdsLease !== undefined && (settings.needLeaderElection || parts.shards !== undefined))
       this.#gate = new LeaseGate(holdsLease, settings.clock, this.#stop.signal);
     if (settings.debounceMs > 0)
       this.#debounce = new Debounce(
@@ -270,6 +279,7 @@ export class ReconcileLoop<T extends object> implements Controller {
    */
   #close(): Promise<void> {
     this.#closing ??= (async () => {
+      this.#leaveShards();
       await this.#preparing?.catch(() => undefined);
       this.#unlinkWarmup();
       await this.#waitForHandlers();
@@ -338,6 +348,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     if (signal.aborted) return false;
     const { settings, reconcile, get } = this.#parts;
     this.#info('Starting sources');
+    this.#leaveShards = this.#shards?.join(this) ?? this.#leaveShards;
     const queue = settings.newQueue();
     const runner = new ReconcileRunner({
       settings,
@@ -369,7 +380,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     const causes = this.#causes;
     const debounce = this.#debounce;
     const { signal } = this.#stop;
-    return {
+    const taking: SourceQueue = {
       addWithCause(options: AddOptions, request: Request, cause: Cause): void {
         if (signal.aborted) return;
         const { after = 0, rateLimited = false, priority = 0 } = options;
@@ -388,6 +399,23 @@ export class ReconcileLoop<T extends object> implements Controller {
         }
       },
     };
+    return this.#shards === undefined ? taking : ownedQueue(taking, this.#shards);
+  }
+
+  get resource(): Resource<never, string> | undefined {
+    return this.#parts.resource;
+  }
+
+  isPrepared(): boolean {
+    return this.#isPrepared;
+  }
+
+  opened(has: (request: Request) => boolean): void {
+    this.#sources.opened(has);
+  }
+
+  abort(which: (request: Request) => boolean, reason: CapstanError): void {
+    this.#started?.runner.abort(which, reason);
   }
 
   /** Never rejects: an error after which workers cannot continue ends the controller. */
@@ -432,8 +460,10 @@ export class ReconcileLoop<T extends object> implements Controller {
           continue;
         }
         mayBegin = this.#gate === undefined || this.#gate.isOpen();
-        if (mayBegin) await runner.reconcile(request, priority, causes);
-        else {
+        if (mayBegin) {
+          if (this.#shards === undefined) await runner.reconcile(request, priority, causes);
+          else await this.#reconcileOwned(this.#shards, request, priority, causes);
+        } else {
           this.#causes.putBack(request, causes);
           addOrEnd(queue, { priority }, request);
         }
@@ -444,6 +474,23 @@ export class ReconcileLoop<T extends object> implements Controller {
       // Reconcile functions that never await would otherwise block timers and I/O until the queue
       // is empty.
       if (this.#slice.over()) await this.#slice.yield();
+    }
+  }
+
+  /** A request whose slot is not open here is dropped: it comes again when the slot opens. */
+  async #reconcileOwned(
+    shards: ShardGate,
+    request: Request,
+    priority: number,
+    causes: RunCauses,
+  ): Promise<void> {
+    const { queue, runner } = this.#started as Started<T>;
+    const slot = shards.enter(request);
+    if (slot === undefined) return queue.forget(request);
+    try {
+      await runner.reconcile(request, priority, causes);
+    } finally {
+      shards.leave(slot);
     }
   }
 

@@ -174,7 +174,8 @@ export function buildController<T extends object>(
       ? newSharedInformerFactory(host as Transport, { clock, shutdownTimeout: 0 })
       : undefined;
   const cache = manager?.cache ?? (own as SharedInformerFactory);
-  const { sources, get } = new PlannedWatches(name, cache, plan, clock);
+  const shards = manager?.shards;
+  const { sources, get } = new PlannedWatches(name, cache, plan, clock, shards);
   const giveBack = manager === undefined || skipNameValidation ? undefined : claimName(name);
   const loop = new ReconcileLoop<T>({
     settings,
@@ -185,6 +186,8 @@ export function buildController<T extends object>(
         ? reconciler
         : (request, context) => reconciler.reconcile(request, context),
     holdsLease: manager && (() => manager.holdsLease()),
+    shards,
+    resource: plan.for?.resource as Resource<never, string> | undefined,
     async onEnd() {
       giveBack?.();
       settings.forgetFigures();

@@ -68,6 +68,7 @@ export type {
   RunReport,
 } from './report.ts';
 export { requestFor } from './request-for.ts';
+export type { ShardGate, Shards, ShardWorker } from './shards.ts';
 export type {
   Cause,
   CauseObject,

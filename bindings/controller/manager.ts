@@ -13,6 +13,7 @@ import type { Transport } from '../cache/rest/transport.ts';
 import type { Client } from '../client/types.ts';
 import type { MetricsProvider } from '../workqueue/index.ts';
 import type { ControllerReport } from './report.ts';
+import type { ShardGate } from './shards.ts';
 
 /** A component that a manager starts and stops. */
 export interface Runnable {
@@ -173,6 +174,11 @@ export interface Manager {
    * an election. A controller checks it before each reconcile.
    */
   holdsLease(): boolean;
+  /**
+   * Which objects this process reconciles, if replicas share them: see the option `shards` of
+   * `newManager`. Absent: all of them.
+   */
+  readonly shards?: ShardGate | undefined;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT for a value in place of a manager. */

@@ -123,6 +123,11 @@ export class ReconcileRunner<T extends object> {
     return this.#calls.map(({ run }) => run);
   }
 
+  /** Aborts runs whose requests this process no longer has; they do not count as failures. */
+  abort(which: (request: Request) => boolean, reason: CapstanError): void {
+    for (const { abort, run } of [...this.#calls]) if (which(run.request)) abort.abort(reason);
+  }
+
   #newHotLoops(): HotLoops {
     const { clock, figures, groupKind, logOf, name } = this.#settings;
     const get = this.#parts.get as CachedGet<object>;
@@ -265,9 +270,10 @@ export class ReconcileRunner<T extends object> {
     }
   }
 
-  /** The reason of the signal if the end of the controller fired it, not a timeout. */
+  /** The reason of the signal if the end of the controller or of a slot fired it, not a timeout. */
   #ending(signal: AbortSignal): unknown {
     const { stop } = this.#parts;
+    if (hasCode(signal.reason, 'SHARD_NOT_OWNED')) return signal.reason;
     return stop.aborted && signal.reason === stop.reason ? stop.reason : undefined;
   }
 

@@ -25,12 +25,15 @@ import {
   type SourceQueue,
   type SourceStatus,
 } from './source.ts';
+import { isReplayable } from './sources/replay.ts';
 
 /** A source with its place in a controller. */
 export interface PlannedSource {
   readonly source: Source;
   /** `deployments.apps` if it watches a resource. Shown in messages. */
   readonly resource?: string;
+  /** The cache has only those objects whose slots are here. */
+  readonly isDivided?: boolean;
   /** Wraps the queue that the source adds to. */
   readonly wrap?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
 }
@@ -77,6 +80,18 @@ class SourceEntry implements SourceQueue {
     if (source.waitForSync !== undefined)
       await abortable(source.waitForSync({ signal: ends }), ends);
     this.hasSynced = true;
+  }
+
+  /** Handles the objects of slots that have opened. */
+  opened(has: (request: Request) => boolean): void {
+    const { source, isDivided = false } = this.plan;
+    if (!this.#open || !isReplayable(source)) return;
+    const queue: SourceQueue = {
+      addWithCause: (options, request, cause) => {
+        if (has(request)) this.addWithCause(options, request, cause);
+      },
+    };
+    source.replay({ queue, owner: this, has: isDivided ? has : () => true });
   }
 
   /** Never rejects. */
@@ -190,6 +205,11 @@ export class SourceSet {
     } finally {
       clock.clearTimer(timer);
     }
+  }
+
+  /** Handles the objects of slots that have opened. Those of a source that starts come anyway. */
+  opened(has: (request: Request) => boolean): void {
+    for (const entry of this.#entries) entry.opened(has);
   }
 
   report(): readonly (SourceStatus & { readonly name: string })[] {

@@ -22,6 +22,7 @@ import {
 import { requirePredicate } from './predicates.ts';
 import type { CachedGet } from './reconcile.ts';
 import { ReconcileAllQueue } from './reconcile-all-on.ts';
+import { CrossingCheck, notOwned, requireSameSlot, type ShardGate } from './shards.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import { type PlannedSource, requireSource } from './source-set.ts';
 import { kindSource } from './sources/kind.ts';
@@ -182,11 +183,20 @@ export class PlannedWatches<T extends object> {
   readonly #cache: SharedInformerFactory;
   readonly #plan: WatchPlan<T>;
   readonly #clock: Clock;
+  readonly #shards: ShardGate | undefined;
   /** If a resource is watched both whole and by metadata alone, this has the whole objects. */
   readonly #caches = new Map<Resource<never, string>, ResourceCaches>();
 
-  constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
+  /** @throws CapstanError SHARD_CROSSED for resources that shards divide differently */
+  constructor(
+    controller: string,
+    cache: SharedInformerFactory,
+    plan: WatchPlan<T>,
+    clock: Clock,
+    shards?: ShardGate,
+  ) {
     this.#cache = cache;
+    this.#shards = shards;
     this.#plan = plan;
     this.#clock = clock;
     this.sources = [...this.#kinds(), ...this.#raw()];
@@ -197,10 +207,32 @@ export class PlannedWatches<T extends object> {
         throw invalid('resource', `a resource that "${controller}" watches`, resource);
       return caches.of(request.namespace)?.getByName(request) as never;
     };
+    if (shards !== undefined) this.get = this.#getOwned(this.get, shards);
+  }
+
+  /** What the cache lacks because another replica has it is not absent. */
+  #getOwned(get: CachedGet<T>, shards: ShardGate): CachedGet<T> {
+    const main = this.#plan.for?.resource as Resource<never, string> | undefined;
+    return (request: Request, resource?: Resource<never, string>): never => {
+      const { kind = '' } = resource ?? main ?? {};
+      const object = get(request, resource as Resource<never, string>);
+      if (object === undefined && !shards.hasObjects(request)) {
+        const which = resource ?? main;
+        if (which === undefined || !shards.isShared(which))
+          throw notOwned(`get ${kind} ${request.namespace}/${request.name}`);
+      }
+      return object as never;
+    };
   }
 
   #kinds(): PlannedSource[] {
     const { for: main, owns, watches } = this.#plan;
+    const shards = this.#shards;
+    if (shards !== undefined) {
+      const of = main?.resource as Resource<never, string> | undefined;
+      for (const { resource } of owns) requireSameSlot('owns', resource, of, shards);
+      for (const { resource } of watches) requireSameSlot('watches', resource, of, shards);
+    }
     const sources: PlannedSource[] = [];
     if (main !== undefined) sources.push(...this.#kind('for', main, enqueueRequestForObject()));
     for (const owned of owns) {
@@ -228,7 +260,11 @@ export class PlannedWatches<T extends object> {
     const caches = this.#caches.get(resource);
     if (caches === undefined || (caches.selections[0]?.metadataOnly && !metadataOnly))
       this.#caches.set(resource, new ResourceCaches(this.#cache, resource, selections));
+    const shards = this.#shards;
+    const isDivided = shards !== undefined && !shards.isShared(resource);
     return selections.map((selection, _, { length }) => ({
+      isDivided,
+      ...(isDivided && { wrap: (queue) => new CrossingCheck(queue, this.#clock) }),
       resource: resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
       source: kindSource<O>({
         cache: this.#cache,

@@ -47,7 +47,7 @@ export function electionOf(
   const lock =
     given ??
     new LeaseLock(transport, {
-      namespace: namespace ?? inClusterNamespace(),
+      namespace: namespace ?? inClusterNamespace('options.leaderElection.namespace'),
       name: id,
       identity: identity ?? ownIdentity(),
       ...(labels === undefined ? {} : { labels }),
@@ -78,7 +78,8 @@ function ownIdentity(): string {
   }
 }
 
-function inClusterNamespace(): string {
+/** @param option the name of the option whose default it is */
+export function inClusterNamespace(option: string): string {
   try {
     const namespace = readFileSync(IN_CLUSTER_NAMESPACE, 'utf8').trim();
     if (namespace === '') throw new Error(`${IN_CLUSTER_NAMESPACE} is empty`);
@@ -89,10 +90,6 @@ function inClusterNamespace(): string {
         ? 'this process does not run in a pod, whose namespace is the default'
         : `the pod's namespace, which is the default, could not be read from ` +
           `${IN_CLUSTER_NAMESPACE}; allow that, or set the option`;
-    throw new CapstanError(
-      'INVALID_ARGUMENT',
-      `"options.leaderElection.namespace" is needed: ${why}`,
-      { cause },
-    );
+    throw new CapstanError('INVALID_ARGUMENT', `"${option}" is needed: ${why}`, { cause });
   }
 }

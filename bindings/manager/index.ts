@@ -16,6 +16,7 @@ export type {
   Span,
   Tracer,
 } from '../controller/manager.ts';
+export type { ShardGate, Shards, ShardWorker } from '../controller/shards.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
 export { type Certificates, certificateFiles } from './certificates.ts';
 export { type Checker, healthz } from './healthz.ts';
@@ -28,6 +29,7 @@ export type {
   ManagerOptions,
   MetricsOptions,
   ProfilingOptions,
+  ShardOptions,
 } from './options.ts';
 export { debugPage, type LivePageHandler, type LivePageOptions } from './page/debug-page.ts';
 export type { InformerState, LivePageState } from './page/state.ts';
@@ -46,6 +48,7 @@ export type { HTTPHandler } from './router.ts';
 export type { GroupName, Ready } from './runnable-group.ts';
 export type { GroupedRunnable } from './runnables.ts';
 export type { Service } from './servers.ts';
+export type { ManagerShards } from './shards.ts';
 export { setupSignalHandler } from './signals.ts';
 export {
   type SelfManagedCertificates,

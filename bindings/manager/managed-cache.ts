@@ -91,6 +91,24 @@ export class ManagedCache extends SharedInformerFactory {
     await this.shutdown();
   }
 
+  /** The informers that run and lack objects of their ranges, by name. */
+  missingRanges(): string[] {
+    return [...this.informers()].flatMap(([name, informer]) => {
+      if (!informer.hasStarted() || informer.isStopped() || informer.hasRanges()) return [];
+      // A kind that is served no longer has no objects.
+      return informer.status().state === 'parked' ? [] : [name];
+    });
+  }
+
+  /** The namespace of each object, or the name of one without, once for each object. */
+  *namespacesOfObjects(): Generator<string> {
+    for (const informer of this.informers().values())
+      for (const key of informer.getIndexer().listKeys()) {
+        const slash = key.indexOf('/');
+        yield slash < 0 ? key : key.slice(0, slash);
+      }
+  }
+
   /** Resolves when the informers have synced. Meanwhile it logs which have not. */
   async ready({ signal }: { signal: AbortSignal }): Promise<void> {
     const log = (): void => {

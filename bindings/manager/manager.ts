@@ -52,6 +52,9 @@ import type { HTTPHandler } from './router.ts';
 import type { GroupMember, GroupName, RunnableGroup } from './runnable-group.ts';
 import { type GroupedRunnable, Runnables } from './runnables.ts';
 import { Servers, type Service } from './servers.ts';
+import { shardClient } from './shard-client.ts';
+import { shardTransport } from './shard-transport.ts';
+import { ManagedShards, type ManagerShards } from './shards.ts';
 import type { WebhookServer } from './webhook-server.ts';
 
 /** The `name` label of the informers' metrics. */
@@ -94,6 +97,8 @@ export interface ControllerManager extends Manager {
    * GetWebhookServer.
    */
   readonly webhookServer: WebhookServer | undefined;
+  /** The shards of the option `shards`; `undefined` without it. */
+  readonly shards: (ManagerShards & NonNullable<Manager['shards']>) | undefined;
   /**
    * Adds a liveness check to `/healthz`, which tells the kubelet whether to restart the process.
    * There are already `ping` and, with an election, `leaderElection`.
@@ -154,6 +159,7 @@ class RuntimeManager implements ControllerManager {
   readonly wallNow: () => number;
   readonly tracer: Tracer | undefined;
   readonly controllerDefaults: ControllerDefaults;
+  readonly shards: ManagedShards | undefined;
   readonly queueMetrics = new PrometheusProvider({ flavor: 'controller-runtime' });
   readonly #settings: ManagerSettings;
   readonly #process = new ProcessMetrics();
@@ -177,6 +183,10 @@ class RuntimeManager implements ControllerManager {
   readonly #leadersWork = Promise.withResolvers<void>();
   readonly #errors: unknown[] = [];
   #electing: Promise<void> = Promise.resolve();
+  /** The signals of the hand-over of the shards: begin, and without others. */
+  readonly #handOver = new AbortController();
+  readonly #hurry = new AbortController();
+  #sharing: Promise<void> | undefined;
   #startedAt: number | undefined;
   #leads = false;
   #synced = false;
@@ -193,24 +203,28 @@ class RuntimeManager implements ControllerManager {
     const informers = new InformerPrometheusProvider();
     const measured = instrumentTransport(settings.transport, requests, { clock });
     this.#election = this.#elect(measured);
-    this.transport =
-      this.#election === undefined
-        ? measured
-        : leaderTransport(measured, this.#election.elector, this.#lapsed.signal);
+    const { shards } = settings;
+    this.shards = shards && new ManagedShards(shards, measured, settings);
+    if (this.#election !== undefined)
+      this.transport = leaderTransport(measured, this.#election.elector, this.#lapsed.signal);
+    else this.transport = this.shards ? shardTransport(measured, this.shards) : measured;
     const withMetrics = {
       clock,
       name: INFORMERS,
       metricsProvider: informers,
       ...omitUndefined(cache),
+      ...(this.shards && { ranges: [] }),
     };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
-    this.client = settings.newClient({
+    this.shards?.bind(this.cache);
+    const client = settings.newClient({
       logger,
       clock,
       ...omitUndefined(settings.client),
       transport: this.transport,
       cache: this.cache,
     });
+    this.client = this.shards ? shardClient(client, this.shards) : client;
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
     this.#recorders = new EventRecorders(this.client, settings, this.#deadline.signal, (runnable) =>
       this.add(runnable),
@@ -265,7 +279,7 @@ class RuntimeManager implements ControllerManager {
   }
 
   holdsLease(): boolean {
-    return this.#election?.elector.holdsLease() ?? true;
+    return this.#election?.elector.holdsLease() ?? this.shards?.replica.isValid() ?? true;
   }
 
   serving(): Promise<void> {
@@ -344,6 +358,13 @@ class RuntimeManager implements ControllerManager {
       this.#leads = true;
       await this.#startGroup('leader election');
       this.#elected.resolve();
+      this.#sharing = this.shards
+        ?.run({
+          signal: this.#handOver.signal,
+          now: this.#hurry.signal,
+          at: this.#deadline.signal,
+        })
+        .catch((error: unknown) => this.#fail(error, 'shards'));
       return;
     }
     this.#electing = this.#election.elector.run({ signal: this.#candidacy.signal }).then(
@@ -433,6 +454,7 @@ class RuntimeManager implements ControllerManager {
       this.#deadline.abort();
     };
     const timer = grace > 0 ? this.clock.setTimer(expire, grace) : undefined;
+    await this.#handOverShards(grace);
     const late = await this.#runnables.stopAll(this.#deadline.signal);
     if (timer !== undefined) this.clock.clearTimer(timer);
     if (timedOut) {
@@ -443,6 +465,15 @@ class RuntimeManager implements ControllerManager {
     this.#process.close();
     await this.#leaveElection(this.#runnables.group('leader election'));
     this.logger.info('stopped');
+  }
+
+  /** Hands over while the controllers work; half of the grace period is left for their end. */
+  async #handOverShards(grace: number): Promise<void> {
+    if (this.#sharing === undefined) return;
+    const timer = grace > 0 ? this.clock.setTimer(() => this.#hurry.abort(), grace / 2) : undefined;
+    this.#handOver.abort();
+    await Promise.race([this.#sharing, whenAborted(this.#deadline.signal)]);
+    if (timer !== undefined) this.clock.clearTimer(timer);
   }
 
   /**
@@ -461,7 +492,12 @@ class RuntimeManager implements ControllerManager {
     this.addHealthzCheck('ping', healthz.ping);
     this.addReadyzCheck('ping', healthz.ping);
     if (this.#election !== undefined) this.addHealthzCheck('leaderElection', this.#election.check);
-    const { webhookServer } = this;
+    const { webhookServer, shards } = this;
+    if (shards !== undefined)
+      this.addReadyzCheck(
+        'shards',
+        healthz.unless(() => shards.notReady()),
+      );
     if (webhookServer !== undefined)
       this.addReadyzCheck(
         'webhook',

@@ -19,6 +19,7 @@ import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { DEFAULT_NAMES } from '../controller/manager.ts';
 import type { LeaderElectorOptions, ResourceLock } from '../leaderelection/index.ts';
+import type { ShardReplicaOptions } from '../shards/replica.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import type { HTTPHandler } from './router.ts';
@@ -71,6 +72,36 @@ export interface LeaderElectionOptions
   labels?: Readonly<Record<string, string>> | undefined;
   /** Used instead of a Lease. `id` is then only a name in messages and metrics. */
   lock?: ResourceLock | undefined;
+}
+
+/**
+ * Options of shards: replicas share the objects by the hash of their namespaces, or of their names
+ * if the kind is cluster-scoped. Times are in milliseconds and mean what those of leader election
+ * mean, for the Lease that each replica has.
+ */
+export interface ShardOptions
+  extends Pick<ShardReplicaOptions, 'leaseDuration' | 'renewDeadline' | 'retryPeriod'> {
+  /**
+   * The name of the map and of the coordinator's Lease, and the prefix of the replicas' Leases: at
+   * most 63 of `a-z`, `0-9` and `-`. Each program needs its own.
+   */
+  id: string;
+  /** The namespace of these objects. Default: the namespace of the pod. */
+  namespace?: string | undefined;
+  /** Begins the name of this replica; a random part follows. Default: the host name. */
+  replica?: string | undefined;
+  /**
+   * What a read from the cache does with objects that another replica has, and a list that is not
+   * of one namespace of this replica. `'live'`, the default: asks the server. `'error'`: rejects
+   * with CapstanError SHARD_NOT_OWNED.
+   */
+  foreignReads?: 'live' | 'error' | undefined;
+  /**
+   * Whether each write of the manager's client has the uid and resourceVersion that this process
+   * knows as preconditions, so that a write that comes late changes nothing. An update needs both
+   * in its object; patches, applies and deletes get them from a read. Default false.
+   */
+  strictWrites?: boolean | undefined;
 }
 
 /** Options of the health probes. */
@@ -182,6 +213,12 @@ export interface ManagerOptions {
   /** Leader election by a Lease. Without it this process leads from the start. */
   leaderElection?: LeaderElectionOptions | undefined;
   /**
+   * Replicas share the objects, in place of leader election: every replica works, on its part.
+   * Their caches have that part alone; `cache.perResource` with `shared` keeps all objects of a
+   * kind.
+   */
+  shards?: ShardOptions | undefined;
+  /**
    * How long runnables may take to end, in milliseconds. Negative: no limit; 0: do not wait. If the
    * lease is lost, the manager does not wait, because another process may lead already. Default 30
    * 000.
@@ -223,6 +260,17 @@ const ELECTION_NAMES = namesOf<LeaderElectionOptions>()({
   wallNow: 1,
 });
 
+const SHARD_NAMES = namesOf<ShardOptions>()({
+  id: 1,
+  namespace: 1,
+  replica: 1,
+  leaseDuration: 1,
+  renewDeadline: 1,
+  retryPeriod: 1,
+  foreignReads: 1,
+  strictWrites: 1,
+});
+
 const MANAGER_NAMES = namesOf<ManagerOptions>()({
   transport: 1,
   cache: FACTORY_NAMES,
@@ -234,6 +282,7 @@ const MANAGER_NAMES = namesOf<ManagerOptions>()({
   wallNow: 1,
   controller: DEFAULT_NAMES,
   leaderElection: ELECTION_NAMES,
+  shards: SHARD_NAMES,
   gracefulShutdownTimeout: 1,
   healthProbe: namesOf<HealthProbeOptions>()({
     bindAddress: 1,
@@ -310,6 +359,12 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   ] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
+  if (settings.shards !== undefined && settings.leaderElection !== undefined)
+    throw invalid(
+      'options.shards',
+      'nothing beside leaderElection: with shards every replica works',
+      settings.shards,
+    );
   settings.logger = guardedLogger(inPlaceOfConsole(settings.logger));
   requireClock('options.clock', settings.clock);
   if (options.wallNow !== undefined) requireFunction('options.wallNow', options.wallNow);

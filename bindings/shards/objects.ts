@@ -50,7 +50,7 @@ export const SHARD_MAPS: Resource<ShardObject> = {
 };
 
 /** The resourceVersion as a number; 0 if it is none. */
-export const versionOf = (text: string | undefined): number => Number(text) || 0;
+export const versionNumber = (text: string | undefined): number => Number(text) || 0;
 
 export function leaseViewOf(object: ShardObject): LeaseView {
   const { metadata, spec } = object;
@@ -58,7 +58,7 @@ export function leaseViewOf(object: ShardObject): LeaseView {
   return {
     name,
     uid,
-    version: versionOf(resourceVersion),
+    version: versionNumber(resourceVersion),
     holder: spec?.holderIdentity ?? '',
     duration: (spec?.leaseDurationSeconds ?? 0) * 1000,
     state: stateOfText(annotations?.[STATE_ANNOTATION]),
@@ -69,7 +69,7 @@ export function leaseViewOf(object: ShardObject): LeaseView {
 export function mapViewOf(object: ShardObject): MapView {
   const { uid = '', resourceVersion } = object.metadata;
   const map = mapOfData(object.data);
-  return { uid, version: versionOf(resourceVersion), map, raw: object };
+  return { uid, version: versionNumber(resourceVersion), map, raw: object };
 }
 
 /** Where a Lease of the protocol lies. */

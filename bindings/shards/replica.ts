@@ -38,7 +38,7 @@ import {
   SHARD_LEASES,
   SHARD_MAPS,
   type ShardObject,
-  versionOf,
+  versionNumber,
 } from './objects.ts';
 import type { ShardEvent } from './plan.ts';
 import { ShardRequests } from './requests.ts';
@@ -125,7 +125,7 @@ const NAMES = namesOf<ShardReplicaOptions>()({
   retryPeriod: 1,
   moveTimeout: 1,
   quiet: 1,
-  host: HOST_NAMES,
+  host: 1,
   logger: 1,
   clock: 1,
   wallNow: 1,
@@ -518,7 +518,7 @@ export class ShardReplica {
     const tellMap = (object: ShardObject, isDeleted: boolean): void =>
       this.#step(this.#life, {
         type: 'map',
-        version: versionOf(object.metadata.resourceVersion),
+        version: versionNumber(object.metadata.resourceVersion),
         object: isDeleted ? undefined : mapViewOf(object),
       });
     const start = async (

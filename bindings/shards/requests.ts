@@ -23,7 +23,7 @@ import {
   SHARD_LEASES,
   SHARD_MAPS,
   type ShardObject,
-  versionOf,
+  versionNumber,
 } from './objects.ts';
 
 /** Beyond a request's own timeout, for a transport that heeds neither timeout nor signal. */
@@ -144,7 +144,7 @@ function listOf(path: string, answer: object): { items: ShardObject[]; version: 
     items?: unknown;
     metadata?: { resourceVersion?: string };
   };
-  const version = versionOf(metadata?.resourceVersion);
+  const version = versionNumber(metadata?.resourceVersion);
   if (Array.isArray(items) && version > 0)
     return { items: items.map((item) => objectOf(path, item)), version };
   throw new CapstanError('DECODE', `GET ${path}: expected a list with a resourceVersion`);

@@ -135,9 +135,10 @@ export class EventPipe<T> {
   /**
    * Handles events from now on, until the signal fires.
    *
+   * @param owner identifies the source in the list of running calls
    * @throws CapstanError ALREADY_STARTED on a second call
    */
-  open({ queue, signal, logger }: SourceStart): void {
+  open({ queue, signal, logger }: SourceStart, owner: object = queue): void {
     if (this.#queue !== undefined) {
       const advice = 'it belongs to one controller: make another one';
       throw new CapstanError(
@@ -146,7 +147,7 @@ export class EventPipe<T> {
       );
     }
     this.#queue = signal.aborted ? CLOSED : queue;
-    this.#owner = queue;
+    this.#owner = owner;
     this.logger = logger;
     const close = (): void => {
       this.#queue = CLOSED;

@@ -22,6 +22,7 @@ import type { FromServer } from '../../cache/rest/keys.ts';
 import { notResource, type Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
+import { type Replay, type Replayable, replayObjects } from './replay.ts';
 
 /** Options of {@link kindSource}. */
 export interface KindSourceOptions<T extends object> extends PipeOptions<FromServer<NoInfer<T>>> {
@@ -70,11 +71,12 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   const { cache, resource, selection = {} } = options;
   requireFunction('options.cache.informerFor', cache?.informerFor);
   if (typeof resource?.kind !== 'string') throw notResource('options.resource', resource);
-  const pipe = new EventPipe<FromServer<T>>({
-    ...options,
-    kind: resource.kind,
-    name: options.name ?? `kind ${resource.kind}`,
-  });
+  const newPipe = (): EventPipe<FromServer<T>> =>
+    new EventPipe<FromServer<T>>({
+      ...options,
+      kind: resource.kind,
+      name: options.name ?? `kind ${resource.kind}`,
+    });
   const key = cache.nameOf(resource, selection); // throws for an invalid selection
   const isServed = (signal: AbortSignal): Promise<boolean> =>
     cache.isServed(resource, { selection, signal });
@@ -85,7 +87,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
     cache.start();
     return informer;
   };
-  return new InformerSource<T>(pipe, {
+  return new InformerSource<T>(newPipe, {
     key,
     informer,
     isServed,
@@ -113,8 +115,9 @@ export function informerSource<T extends object, I extends string = never>(
   requireNames('options', options, 'option of informerSource()', INFORMER_NAMES);
   const { informer } = options;
   requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
-  const pipe = new EventPipe<FromServer<T>>({ ...options, name: options.name ?? 'informer' });
-  return new InformerSource<T>(pipe, {
+  const newPipe = (): EventPipe<FromServer<T>> =>
+    new EventPipe<FromServer<T>>({ ...options, name: options.name ?? 'informer' });
+  return new InformerSource<T>(newPipe, {
     informer: () => informer as unknown as SharedIndexInformer<T, never>,
   });
 }
@@ -135,9 +138,12 @@ interface InformerAccess<T extends object> {
   kind?: string;
 }
 
-class InformerSource<T extends object> implements Source {
+class InformerSource<T extends object> implements Replayable {
   readonly name: string;
+  readonly #newPipe: () => EventPipe<FromServer<T>>;
   readonly #pipe: EventPipe<FromServer<T>>;
+  /** Of replays under way. */
+  readonly #replays = new Set<EventPipe<FromServer<T>>>();
   readonly #access: InformerAccess<T>;
   readonly #started = deferred();
   #signal: AbortSignal | undefined;
@@ -150,9 +156,10 @@ class InformerSource<T extends object> implements Source {
   /** The error with which the source failed to start. */
   #failure: { error: unknown } | undefined;
 
-  constructor(pipe: EventPipe<FromServer<T>>, access: InformerAccess<T>) {
-    this.name = pipe.name;
-    this.#pipe = pipe;
+  constructor(newPipe: () => EventPipe<FromServer<T>>, access: InformerAccess<T>) {
+    this.#newPipe = newPipe;
+    this.#pipe = newPipe();
+    this.name = this.#pipe.name;
     this.#access = access;
   }
 
@@ -224,8 +231,18 @@ class InformerSource<T extends object> implements Source {
       await abortable(this.#registration.hasSyncedChecker().done, either);
   }
 
-  idle(): Promise<void> {
-    return this.#pipe.idle();
+  replay({ queue, owner, has }: Replay): void {
+    const informer = this.#informer as SharedIndexInformer<FromServer<T>, never> | undefined;
+    const signal = this.#signal;
+    if (informer === undefined || signal === undefined || signal.aborted) return;
+    const pipe = this.#newPipe();
+    pipe.open({ queue, signal, logger: this.#pipe.logger }, owner);
+    this.#replays.add(pipe);
+    void replayObjects(informer, pipe, has, signal).then(() => this.#replays.delete(pipe));
+  }
+
+  async idle(): Promise<void> {
+    await Promise.all([this.#pipe, ...this.#replays].map((pipe) => pipe.idle()));
   }
 
   status(): SourceStatus {
