@@ -173,9 +173,10 @@ export class HTTPServer implements GroupedRunnable {
 
   async #run(signal: AbortSignal): Promise<void> {
     const { tls, logger = silentLogger, clock = systemClock } = this.#options;
-    const pair = tls === undefined ? undefined : await this.#firstPair(tls);
+    // The first pair may be long in coming.
+    const pair = tls && (await Promise.race([this.#firstPair(tls), whenAborted(signal)]));
     if (signal.aborted) return;
-    const secured = pair === undefined ? undefined : createTLSServer(pair);
+    const secured = pair ? createTLSServer(pair) : undefined;
     const server = secured ?? createServer();
     this.#server = server;
     server.on('connection', (socket: Socket) => {

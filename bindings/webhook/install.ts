@@ -37,7 +37,7 @@ export class Installation implements GroupedRunnable {
   readonly #reach: ReturnType<typeof reachOf>;
   readonly #authority: () => Promise<string | undefined>;
   readonly #installers: Installer[] = [];
-  #isInstalled = false;
+  #installed: { readonly caBundle: string | undefined } | undefined;
 
   /** Throws CapstanError INVALID_ARGUMENT if the options do not say how the server is reached. */
   constructor(manager: ControllerManager, server: NonNullable<ControllerManager['webhookServer']>) {
@@ -56,7 +56,14 @@ export class Installation implements GroupedRunnable {
 
   /** What is not ready yet; `undefined` after the first success. */
   problem(): string | undefined {
-    return this.#isInstalled ? undefined : 'the webhook configurations are not applied yet';
+    return this.#installed === undefined
+      ? 'the webhook configurations are not applied yet'
+      : undefined;
+  }
+
+  /** Whether everything was applied last with these certificates. */
+  has(caBundle: string): boolean {
+    return this.#installed?.caBundle === caBundle;
   }
 
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
@@ -72,7 +79,7 @@ export class Installation implements GroupedRunnable {
           for (const installer of this.#installers)
             await installer({ ...this.#reach, caBundle }, { signal });
           last = { caBundle, at: now };
-          this.#isInstalled = true;
+          this.#installed = { caBundle };
         }
       } catch (error) {
         if (signal.aborted) return;

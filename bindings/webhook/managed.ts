@@ -2,6 +2,7 @@
  * The webhooks of one manager: served, counted, and installed in the cluster if the manager's
  * options say so.
  */
+import { wallNowOf } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { silentLogger } from '../base/logger.ts';
@@ -14,6 +15,11 @@ import { loadDiff } from './json-patch.ts';
 import { AdmissionMetrics } from './metrics.ts';
 import { RecordedWebhooks } from './recorded.ts';
 import type { WebhookRegistration } from './registration.ts';
+import type { RotationTimes } from './rotation.ts';
+import { SelfManaged } from './self-managed.ts';
+
+/** Shorter lives of certificates, for tests. */
+export const rotationTimes = new WeakMap<object, RotationTimes>();
 
 const ofManagers = new WeakMap<object, ManagedWebhooks>();
 
@@ -55,6 +61,19 @@ export class ManagedWebhooks extends RecordedWebhooks {
         healthz.unless(() => installation.problem()),
       );
       this.#installation = installation;
+    }
+    if (selfManaged !== undefined) {
+      const certificates = new SelfManaged({
+        ...selfManaged,
+        client: manager.client,
+        clock: manager.clock,
+        wallNow: manager.wallNow ?? wallNowOf(manager.clock),
+        logger: manager.logger,
+        isInstalled: (bundle) => this.#installation?.has(bundle) ?? true,
+        times: rotationTimes.get(manager),
+      });
+      webhookServer.useCertificates(certificates);
+      manager.add(certificates);
     }
     manager.addCollector(this.#metrics);
   }

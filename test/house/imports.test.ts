@@ -61,11 +61,12 @@ const RULES: Rules = {
   packages: {
     '@kubernetes/client-node': 'kinds',
     '@marcbachmann/cel-js': 'testing',
+    '@peculiar/x509': 'webhook',
     rfc6902: 'webhook',
     selfsigned: 'testing',
     yaml: 'testing',
   },
-  loadedLater: ['@marcbachmann/cel-js', 'rfc6902', 'selfsigned', 'yaml'],
+  loadedLater: ['@marcbachmann/cel-js', '@peculiar/x509', 'rfc6902', 'selfsigned', 'yaml'],
   modules: 'wasm',
 };
 

@@ -61,6 +61,7 @@ describe('the manifest', () => {
     expect(Object.keys(manifest.peerDependencies)).toEqual([
       '@kubernetes/client-node',
       '@marcbachmann/cel-js',
+      '@peculiar/x509',
       'rfc6902',
       'selfsigned',
       'yaml',
