@@ -28,7 +28,10 @@ export interface AdmissionRequest<T> {
   readonly operation: AdmissionOperation;
   /** Empty for an object of the cluster. */
   readonly namespace: string;
-  /** Empty for an object that is created with `generateName`. */
+  /**
+   * Empty for an object that is created with `generateName`, and for each object of a collection
+   * that is deleted: `oldObject` has the name then.
+   */
   readonly name: string;
   /** Such as `scale` or `exec`; empty for the object itself. */
   readonly subResource: string;

@@ -4,7 +4,8 @@
  * change another part of an object that was stored before the schema became stricter.
  */
 import { requireFunction } from '../base/errors.ts';
-import { isJsonObject, sameJson } from '../base/json-value.ts';
+import { jsonText } from '../base/exact-json.ts';
+import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Issue } from '../client/index.ts';
 import { AdmissionDenied, type Validator } from './admission.ts';
@@ -23,7 +24,7 @@ const NAMES = namesOf<SchemaValidatorOptions>()({ ratcheting: 1 });
  * checks the rest before.
  *
  * An issue of an update does not deny if the old object has it too, at the same path with the same
- * message, and the value there is the same. Items of lists are told apart by their index.
+ * message, and the value there is the same. An item of a list may have moved as it is.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -55,13 +56,7 @@ export function schemaValidator<T extends object>(
       const found = await issuesOf(now);
       if (found.length === 0) return;
       const before = ratcheting ? await issuesOf(old) : [];
-      const isOld = ({ path, message }: Issue): boolean =>
-        before.some((issue) => issue.path === path && issue.message === message) &&
-        sameJson(valueAt(old, path), valueAt(now, path));
-      deny(
-        custom.resource.kind,
-        found.filter((issue) => !isOld(issue)),
-      );
+      deny(custom.resource.kind, newIssues(old, before, now, found));
     },
   };
 }
@@ -74,19 +69,91 @@ export type SchemaOf<T> = {
   ) => Promise<{ readonly issues?: readonly Issue[] | undefined; readonly value?: T }>;
 };
 
+/** The rest is counted: a user shall be able to read it. */
+const MOST_TOLD = 20;
+
 function deny(kind: string, issues: readonly Issue[]): void {
   if (issues.length === 0) return;
-  const texts = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  const told = issues.slice(0, MOST_TOLD);
+  const texts = told.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+  if (told.length < issues.length) texts.push(`and ${issues.length - told.length} more`);
   throw new AdmissionDenied(`${kind} is not valid: ${texts.join('; ')}`, {
     code: 422,
     reason: 'Invalid',
-    causes: issues.map(({ path, message }) => ({
+    causes: told.map(({ path, message }) => ({
       ...(path === '' ? {} : { field: path }),
       message,
       reason: 'FieldValueInvalid',
     })),
   });
 }
+
+/**
+ * The issues of `now` that are not those of `old`, each of which accounts for one. By maps, as a
+ * user chooses how many there are.
+ */
+function newIssues(
+  old: object,
+  before: readonly Issue[],
+  now: object,
+  issues: readonly Issue[],
+): readonly Issue[] {
+  const ids = new Map<string, number>();
+  const [valueOfOld, valueOfNow] = [valueIds(old, ids), valueIds(now, ids)];
+  const left = new Set(before);
+  let rest = issues;
+  for (const keysOf of [stayed, moved]) {
+    const known = new Map<string, Issue[]>();
+    for (const issue of left)
+      for (const key of keysOf(issue, valueOfOld)) {
+        const same = known.get(key);
+        if (same === undefined) known.set(key, [issue]);
+        else same.push(issue);
+      }
+    rest = rest.filter((issue) => {
+      for (const key of keysOf(issue, valueOfNow)) {
+        const same = known.get(key) ?? [];
+        while (same.length > 0) if (left.delete(same.pop() as Issue)) return false;
+      }
+      return true;
+    });
+  }
+  return rest;
+}
+
+type ValueId = (path: string) => number;
+
+/** Numbers for the values at paths of an object: the same for the same text in `ids`. */
+function valueIds(object: object, ids: Map<string, number>): ValueId {
+  const known = new Map<string, number>();
+  return (path) => {
+    let id = known.get(path);
+    if (id === undefined) {
+      const text = jsonText(valueAt(object, path)) ?? '';
+      id = ids.get(text) ?? ids.size;
+      ids.set(text, id);
+      known.set(path, id);
+    }
+    return id;
+  };
+}
+
+/** The same for an issue of the same value at the same path. */
+const stayed = ({ path, message }: Issue, idOf: ValueId): string[] => [
+  JSON.stringify([path, message, idOf(path)]),
+];
+
+/** One in common for issues in the same item of a list at another index. */
+const moved = ({ path, message }: Issue, idOf: ValueId): string[] =>
+  [...path.matchAll(/\[\d+\]/g)].map(({ 0: text, index }) => {
+    const end = index + text.length;
+    return JSON.stringify([
+      path.slice(0, index),
+      idOf(path.slice(0, end)),
+      path.slice(end),
+      message,
+    ]);
+  });
 
 /** The value at a path of issues; `undefined` for none. A name may have dots and brackets. */
 function valueAt(value: unknown, path: string): unknown {
@@ -101,10 +168,10 @@ function found(value: unknown, path: string): { readonly value: unknown } | unde
       ? undefined
       : found(value[Number(index)], path.slice(text.length));
   }
-  if (!isJsonObject(value)) return undefined;
-  for (const [name, member] of Object.entries(value)) {
-    if (!path.startsWith(`.${name}`)) continue;
-    const at = found(member, path.slice(name.length + 1));
+  if (!isJsonObject(value) || !path.startsWith('.')) return undefined;
+  for (const { index } of `${path.slice(1)}.`.matchAll(/[.[]/g)) {
+    const name = path.slice(1, index + 1);
+    const at = Object.hasOwn(value, name) ? found(value[name], path.slice(index + 1)) : undefined;
     if (at !== undefined) return at;
   }
   return undefined;

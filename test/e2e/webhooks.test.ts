@@ -28,12 +28,14 @@ import {
   schemaValidator,
   webhookConfigurations,
 } from 'capstan/webhook';
+import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { authority, certificate, freePort } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
+import { testSeed } from '../helpers/random.ts';
 import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
@@ -57,6 +59,13 @@ const Site = defineCustomResource({
   },
 });
 type Site = ObjectOf<typeof Site>;
+const Thing = defineCustomResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Thing',
+  scope: 'Namespaced',
+  spec: z.looseObject({}),
+});
 interface Scale {
   spec: { replicas?: number };
 }
@@ -66,6 +75,8 @@ interface ExecOptions {
 type Request = AdmissionRequest<object>;
 
 const QUIET: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const seed = testSeed();
+console.log(`test/e2e/webhooks.test.ts: CAPSTAN_SEED=${seed}`);
 const stopper = new AbortController();
 const seen: { what: string; request: Request }[] = [];
 const saw = (what: string, request: Request): void => void seen.push({ what, request });
@@ -107,7 +118,15 @@ function registerAll(registered: object): void {
           if (site.metadata.labels?.keep === 'yes') throw new AdmissionDenied('kept by its label');
         },
       },
-      { matchConditions: [{ name: 'not-skipped', expression: 'request.name != "skipped"' }] },
+      {
+        matchConditions: [
+          // Requests for a collection have no name.
+          {
+            name: 'not-skipped',
+            expression: '!has(request.name) || request.name != "skipped"',
+          },
+        ],
+      },
     )
     .complete();
   newWebhookManagedBy(registered)
@@ -124,6 +143,22 @@ function registerAll(registered: object): void {
         saw('scale', request);
         if ((now.spec.replicas ?? 0) > 10) throw new AdmissionDenied('at most 10 replicas');
       },
+    })
+    .complete();
+  newWebhookManagedBy(registered)
+    .for<Site>(Site.resource, { subResource: 'status' })
+    .withValidator({
+      validateUpdate(old, now, request) {
+        saw('status', request);
+        if ((now.status?.replicas ?? 0) < (old.status?.replicas ?? 0))
+          throw new AdmissionDenied('replicas only grow');
+      },
+    })
+    .complete();
+  newWebhookManagedBy(registered)
+    .for(Thing.resource)
+    .withDefaulter((thing) => {
+      thing.spec = JSON.parse(thing.metadata.annotations?.becomes ?? '{}');
     })
     .complete();
   newWebhookManagedBy(registered)
@@ -206,7 +241,7 @@ beforeAll(async () => {
       install: true,
     },
   });
-  await installCRDs(client, [Site.crd], { timeout: 30_000 });
+  await installCRDs(client, [Site.crd, Thing.crd], { timeout: 30_000 });
   registerAll(manager);
   running = manager.start({ signal: stopper.signal });
   running.catch(() => undefined);
@@ -358,6 +393,67 @@ describe('a real API server', () => {
     expect(whats()).toEqual(['scale', 'scale']);
     const now = await client.get(Site.resource, { namespace: 'default', name: 'scaled' });
     expect(now.spec.replicas).toBe(5);
+  });
+
+  test('asks about the subresource status, and about nothing else then', async () => {
+    const created = await client.create(Site.resource, site('stated', { host: 'a.example' }));
+    const write = (replicas: number) =>
+      client.status().update(Site.resource, { ...created, status: { replicas } });
+    seen.splice(0);
+    const updated = await write(2);
+    const { resourceVersion } = updated.metadata;
+    Object.assign(created.metadata, { resourceVersion });
+    const error = await failureOf(write(1));
+    expect(error.message).toContain('replicas only grow');
+    expect(whats()).toEqual(['status', 'status']);
+    expect(seen[1]?.request.oldObject).toMatchObject({ status: { replicas: 2 } });
+  });
+
+  test('asks about each object of a collection that is deleted', async () => {
+    const labels = { group: 'many' };
+    for (const name of ['many-a', 'many-b'])
+      await client.create(Site.resource, site(name, { host: 'a.example' }, labels));
+    seen.splice(0);
+    await client.deleteAllOf(Site.resource, {
+      namespace: 'default',
+      labelSelector: 'group=many',
+    });
+    expect(whats()).toEqual(['delete', 'delete']);
+    const names = seen.map(({ request }) => (request.oldObject as Site).metadata.name);
+    expect(names.sort()).toEqual(['many-a', 'many-b']);
+    expect(seen.map(({ request }) => request.name)).toEqual(['', '']);
+  });
+
+  test('makes of random objects what the defaulter made of them', async () => {
+    const names = fc.oneof(fc.constantFrom('a', 'b', '~', '/', '~1', '0', '-'), fc.string());
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 3 },
+        fc.integer(),
+        fc.boolean(),
+        fc.string(),
+        fc.array(tie('value'), { maxLength: 4 }),
+        fc.dictionary(names, tie('value'), { maxKeys: 4 }),
+      ),
+    })).value;
+    const object = fc.dictionary(names, value, { maxKeys: 5 });
+    await fc.assert(
+      fc.asyncProperty(object, object, async (before, after) => {
+        const annotations = { becomes: JSON.stringify(after) };
+        const created = await client.create(
+          Thing.resource,
+          {
+            apiVersion: 'example.com/v1',
+            kind: 'Thing',
+            metadata: { name: 'thing', namespace: 'default', annotations },
+            spec: before,
+          },
+          { dryRun: true },
+        );
+        expect(created.spec).toEqual(after);
+      }),
+      { seed, numRuns: 200 },
+    );
   });
 
   test('calls only those whose matchConditions hold', async () => {

@@ -9,12 +9,13 @@ import type { Operation } from 'rfc6902';
 import { describe, expect, test } from 'vitest';
 import { type AdmissionHandlers, respond } from '../../bindings/webhook/admission.ts';
 import { loadDiff } from '../../bindings/webhook/json-patch.ts';
-import { decodeReview } from '../../bindings/webhook/review.ts';
+import { decodeReview, encodeReview } from '../../bindings/webhook/review.ts';
 import { testSeed } from '../helpers/random.ts';
 import { bytesOf, reviewOf, Website, website } from './webhooks.ts';
 
 const diff = await loadDiff();
 const seed = testSeed();
+console.log(`test/webhook/admission.test.ts: CAPSTAN_SEED=${seed}`);
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code;
 
 interface Given {
@@ -180,6 +181,72 @@ describe('a patch, at random,', () => {
     (after.deep as number[][][])[59]?.[59]?.push(2);
     expect(diff(before, after)).toEqual([{ op: 'add', path: '/deep/59/59/-', value: 2 }]);
   });
+});
+
+/** Anything that a handler may do: throw, deny, warn, change its object, return anything. */
+test('reviews at random, by handlers that do anything, have an answer with their uid', async () => {
+  const json = fc.jsonValue({ maxDepth: 3 });
+  const object = fc.dictionary(fc.string(), json);
+  const members = fc.record(
+    {
+      uid: fc.string({ minLength: 1 }),
+      operation: fc.constantFrom('CREATE', 'UPDATE', 'DELETE', 'CONNECT'),
+      object: fc.option(object),
+      oldObject: fc.option(object),
+      name: fc.string(),
+      dryRun: fc.boolean(),
+    },
+    { requiredKeys: ['uid'] },
+  );
+  const act = fc.oneof(
+    fc.anything().map((thrown) => () => {
+      throw thrown;
+    }),
+    fc.string({ minLength: 1 }).map((message) => () => {
+      throw new AdmissionDenied(message);
+    }),
+    fc.anything().map((returned) => () => returned),
+    fc.anything().map((value) => async (given: Record<string, unknown>) => {
+      given.changed = value;
+    }),
+    fc.anything().map((text) => (...all: unknown[]) => {
+      (all.at(-1) as AdmissionRequest<object>).warn(text as string);
+    }),
+  );
+  const seen = { allowed: 0, denied: 0, patched: 0 };
+  await fc.assert(
+    fc.asyncProperty(members, act, fc.boolean(), async (changed, run, isDefaulter) => {
+      const handler = run as never;
+      const answer = await answerOf(
+        isDefaulter
+          ? { defaulter: handler }
+          : {
+              validator: {
+                validateCreate: handler,
+                validateUpdate: handler,
+                validateDelete: handler,
+                validateConnect: handler,
+              },
+            },
+        { review: changed },
+      );
+      const { response } = JSON.parse(encodeReview(changed.uid, answer));
+      expect(response.uid).toBe(changed.uid);
+      expect(typeof response.allowed).toBe('boolean');
+      seen[response.allowed ? 'allowed' : 'denied']++;
+      if (!response.allowed) {
+        expect(response.patch).toBe(undefined);
+        expect(response.status).toMatchObject({ status: 'Failure', message: expect.any(String) });
+        expect([400, 403, 500]).toContain(response.status.code);
+      } else if (response.patch !== undefined) {
+        seen.patched++;
+        const patch = JSON.parse(Buffer.from(response.patch, 'base64').toString());
+        expect(patch.length).toBeGreaterThan(0);
+      }
+    }),
+    { seed, numRuns: 2000 },
+  );
+  for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
 });
 
 /** Applies what a patch of ours may have; a member may have any name. */

@@ -14,6 +14,7 @@ import { testSeed } from '../helpers/random.ts';
 import { bytesOf, reviewOf, website } from './webhooks.ts';
 
 const seed = testSeed();
+console.log(`test/webhook/review.test.ts: CAPSTAN_SEED=${seed}`);
 
 const refusal = (run: () => unknown): BadReview => {
   try {

@@ -94,6 +94,38 @@ describe('a schema as a validator', () => {
     expect(await fields(old, { ...old, ports: [{ name: 'other', number: 1 }] })).toBe(undefined);
   });
 
+  test('lets items of lists move, each once', async () => {
+    const bad = { name: 'http', number: 1 };
+    const good = { name: 'https', number: 2 };
+    const host = 'a.example';
+    const denied = (old: (typeof bad)[], now: (typeof bad)[]) =>
+      fields({ host, ports: old }, { host, ports: now });
+    expect(await denied([good, bad], [bad])).toBe(undefined);
+    expect(await denied([bad], [good, bad])).toBe(undefined);
+    expect(await denied([bad, good, bad], [good, bad, bad])).toBe(undefined);
+    expect(await denied([bad], [good, bad, bad])).toEqual(['spec.ports[2].number']);
+    expect(await denied([good, bad], [bad, bad])).toEqual(['spec.ports[0].number']);
+    const other = { ...bad, name: 'other' };
+    expect(await denied([good, bad], [other])).toEqual(['spec.ports[0].number']);
+  });
+
+  test('takes time that grows with the number of issues, and tells the first twenty', async () => {
+    const timeOf = async (count: number): Promise<number> => {
+      const ports = (from: number) =>
+        Array.from({ length: count }, (_, i) => ({ name: 'p', number: 2 * (from + i) + 1 }));
+      const began = performance.now();
+      const denied = await fields(
+        { host: 'a.example', ports: ports(0) },
+        { host: 'a.example', ports: ports(count / 2) },
+      );
+      expect(denied).toHaveLength(20);
+      return performance.now() - began;
+    };
+    await timeOf(1000);
+    const few = await timeOf(2000);
+    expect(await timeOf(20_000)).toBeLessThan(60 * few);
+  });
+
   test('finds members whose names have dots and brackets', async () => {
     const labels = { 'a.b/c[0]': 'bad', 'a.b': 'good', a: 'good' };
     expect(await fields({ host: 'a.example', labels }, { host: 'b.example', labels })).toBe(

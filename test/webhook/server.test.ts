@@ -115,6 +115,25 @@ describe('a manager with webhooks', () => {
       });
   });
 
+  test.each([100, 10_000, 500_000])('answers a body with %i objects in objects', async (depth) => {
+    const { send, review } = await servingWebhooks((m) =>
+      newWebhookManagedBy(m)
+        .for(Website)
+        .withDefaulter((site) => {
+          site.spec.replicas = 1;
+        })
+        .complete(),
+    );
+    const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+    const body = JSON.stringify(reviewOf()).replace('"host":', `"deep":${nested},"host":`);
+    const { status, response } = await send(MUTATE, body);
+    // Up to what the stack holds it is reviewed; the API server takes no more than 10 000.
+    if (depth === 100) expect(response).toMatchObject({ allowed: true });
+    else expect(status === 400 || typeof response.allowed === 'boolean').toBe(true);
+    expect((await review(MUTATE, reviewOf())).response).toMatchObject({ allowed: true });
+    reported.length = 0;
+  });
+
   test('reports what a handler throws, and its text is in the response', async () => {
     const { review } = await servingWebhooks((m) =>
       newWebhookManagedBy(m)
