@@ -102,7 +102,7 @@ const works: Record<TurnWork, () => Promise<void>> = {
     if (items.length !== live / 250) throw new Error(`${items.length} Pods were selected`);
   },
   async 'add-index'() {
-    informer.addIndexers({ byNode: 'spec.nodeName' });
+    await informer.addIndexersAsync({ byNode: 'spec.nodeName' });
     if (informer.getIndexer().indexKeys('byNode' as never, 'node-7').length !== live / 1000)
       throw new Error('the index is not complete');
   },

@@ -10,6 +10,12 @@ import { labelValue, qualifiedName } from './label-rules.ts';
 export type Labels = Readonly<Record<string, unknown>>;
 type Requirement = (labels: Labels) => boolean;
 
+/** The labels of an object, as a selector takes them; none of an object without. */
+export function labelsOf(object: object): Labels {
+  const labels: unknown = (object as { metadata?: { labels?: unknown } }).metadata?.labels;
+  return typeof labels === 'object' && labels !== null ? (labels as Labels) : {};
+}
+
 /**
  * Compiles `a in (x,y),!b,c!=d`: all requirements must hold. `undefined` for a selector that
  * matches everything.

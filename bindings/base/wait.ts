@@ -2,7 +2,7 @@
  * Waits that can end early: on a clock, for a promise that may never settle, for a turn of the
  * event loop. They leave no timer, listener or unhandled rejection behind.
  */
-import { type Clock, macrotask } from './clock.ts';
+import { type Clock, macrotask, systemClock } from './clock.ts';
 import { aborted } from './errors.ts';
 
 /**
@@ -103,9 +103,31 @@ const MOST_STEPS = 8;
 /** The time that the steps between two readings may take together. */
 const SHORT_MS = SLICE_MS / 16;
 
+/** When the slice that was over last was found to be, on the system's clock. */
+let lastOver = Number.NEGATIVE_INFINITY;
+/** What begins this soon after work most likely has the same turn of the event loop. */
+const SAME_TURN_MS = 0.5;
+/** Loops that wait for a turn of the event loop. */
+const loops: (() => void)[] = [];
+
+/** Resolves in a turn of its own: of all loops that yield, each turn runs one. */
+function ownTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (loops.push(resolve) === 1) void runLoops();
+  });
+}
+
+async function runLoops(): Promise<void> {
+  while (loops.length > 0) {
+    await macrotask();
+    loops.shift()?.();
+  }
+}
+
 /**
- * Time slices of a long loop: `if (slice.over()) await slice.yield()`. Uses the injected clock, so
- * that with a fake clock no batch is cut and tests are deterministic.
+ * Time slices of a long loop: `if (slice.over()) await slice.yield()`. Slices of several loops do
+ * not share a turn of the event loop. Uses the injected clock, so that with a fake clock no batch
+ * is cut and tests are deterministic.
  */
 export class TimeSlice {
   readonly #clock: Clock;
@@ -116,16 +138,27 @@ export class TimeSlice {
    */
   #stride = 1;
   #steps = 0;
+  /** With other clocks turns are not compared. */
+  readonly #isSystems: boolean;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#isSystems = clock === systemClock;
     this.#looked = clock.now();
     this.#end = this.#looked + SLICE_MS;
   }
 
+  /**
+   * Begins a slice. One that worked just now goes on, and right after another's slice it has one
+   * step, as both have one turn.
+   */
   start(): void {
-    this.#looked = this.#clock.now();
-    this.#end = this.#looked + SLICE_MS;
+    const now = this.#clock.now();
+    const goesOn = this.#isSystems && now - this.#looked < SAME_TURN_MS;
+    this.#looked = now;
+    if (goesOn) return;
+    const isLate = this.#isSystems && now - lastOver < SAME_TURN_MS;
+    this.#end = isLate ? now : now + SLICE_MS;
   }
 
   /** Call it after each step. */
@@ -138,14 +171,61 @@ export class TimeSlice {
     const now = this.#clock.now();
     this.#stride = now - this.#looked < SHORT_MS ? Math.min(2 * this.#stride, MOST_STEPS) : 1;
     this.#looked = now;
-    return now >= this.#end;
+    if (now < this.#end) return false;
+    if (this.#isSystems) lastOver = now;
+    return true;
   }
 
   /** @param after awaited first */
   async yield(after?: Promise<void>): Promise<void> {
     await after;
-    await macrotask();
-    this.start();
+    await ownTurn();
+    this.#looked = this.#clock.now();
+    this.#end = this.#looked + SLICE_MS;
+  }
+}
+
+/**
+ * Work in steps: it yields where its turn may end, and after the last step it has its result. What
+ * asks it to end early calls `return`.
+ */
+export type Steps<R = void> = Generator<void, R, void>;
+/** Asked after each step: whether to yield. */
+export type IsOver = () => boolean;
+/** Of work that is done in one turn. */
+export const NEVER_OVER: IsOver = () => false;
+
+/** All steps at once. */
+export function runSteps<R>(steps: Steps<R>): R {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/**
+ * Steps in time slices: at once as far as a turn of the event loop goes, then turn by turn.
+ *
+ * @throws what the steps throw, and CapstanError ABORTED if the signal fires before the last
+ */
+export async function inTurns<R>(
+  makeSteps: (isOver: IsOver) => Steps<R>,
+  what: string,
+  signal?: AbortSignal,
+  clock: Clock = systemClock,
+): Promise<R> {
+  const slice = new TimeSlice(clock);
+  slice.start();
+  const steps = makeSteps(() => slice.over());
+  try {
+    for (;;) {
+      if (signal?.aborted) throw aborted(what, signal.reason);
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      await slice.yield();
+    }
+  } finally {
+    steps.return(undefined as R); // no effect after the last
   }
 }
 

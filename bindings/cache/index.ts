@@ -132,7 +132,7 @@ export {
 export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './store/indices.ts';
 export type { InformerIndexer } from './store/informer-indexer.ts';
 export { Lister, type ListerOptions, type NamespaceLister } from './store/lister.ts';
-export { Indexer } from './store/store.ts';
+export { Indexer, type ListAsyncOptions } from './store/store.ts';
 export {
   type Store,
   type Transaction,

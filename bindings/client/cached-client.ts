@@ -230,7 +230,7 @@ export class CachedClient implements Client {
     }
     // An object with its metadata alone has unknown index values.
     if (!isOfCache(options) || indexer.metadataOnly() === 0) {
-      const list = selectFrom(indexer, options, namespace, cache.progress());
+      const list = await selectFrom(indexer, options, namespace, cache.progress());
       if (list.items.every((object) => indexer.metadataOnly(object) === 0))
         return this.#refreshed(resource, cache, list, options);
     }

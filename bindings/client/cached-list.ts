@@ -8,7 +8,7 @@
 
 import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
 import { pathIndexFunc } from '../base/json-path.ts';
-import { labelMatcher } from '../base/selectors.ts';
+import { labelMatcher, labelsOf } from '../base/selectors.ts';
 import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import type { IndexSpec } from '../cache/rest/resource.ts';
 import {
@@ -23,20 +23,30 @@ import type { ListOptions, ObjectList } from './types.ts';
  * @param namespace "" for all namespaces
  * @param resourceVersion the version up to which the cache is complete
  */
-export function selectFrom<T extends object>(
+export async function selectFrom<T extends object>(
   indexer: Indexer<T, string>,
   options: ListOptions,
   namespace: string,
   resourceVersion: string,
-): ObjectList<T> {
-  const { labelSelector = '', fieldSelector = '', index } = options;
+): Promise<ObjectList<T>> {
+  const { labelSelector = '', fieldSelector = '', index, signal } = options;
   const terms = termsOf(indexer, fieldSelector);
-  let objects = candidates(indexer, index, terms, namespace);
-  if (labelSelector !== '') {
-    const matches = labelMatcher(labelSelector);
-    objects = objects.filter((object) => matches(labelsOf(object)));
-  }
-  return { items: objects as FromServer<T>[], metadata: { resourceVersion } };
+  const matchesLabels = labelSelector === '' ? undefined : labelMatcher(labelSelector);
+  const { one, by, rest } = narrowest(indexer, index, terms, namespace);
+  const [own, paths] = [rest.filter(isFunction), rest.filter((term) => !isFunction(term))];
+  const inNamespace = namespace === '' || (by?.name === namespaceIndex && by.value === namespace);
+  const needsLook = matchesLabels !== undefined || paths.length > 0 || !inNamespace;
+  const matches = (object: T): boolean =>
+    (inNamespace || (object as KubeObject).metadata?.namespace === namespace) &&
+    (matchesLabels?.(labelsOf(object)) ?? true) &&
+    paths.every((term) => hasValue(object, term));
+  const found =
+    one === undefined
+      ? await indexer.selectAsync(by, needsLook ? matches : undefined, signal)
+      : one.filter(matches);
+  // the functions may keep what they get, which is only of the result
+  const items = own.length === 0 ? found : keep(found, own);
+  return { items: items as FromServer<T>[], metadata: { resourceVersion } };
 }
 
 /**
@@ -67,7 +77,10 @@ export function selectorOf<T extends object>(
     const { name, value } = index;
     indexer.byIndex(name, ''); // which refuses one that there is not
     const spec = indexer.getIndexers()[name] as IndexSpec<T>;
-    terms.push({ path: name, value, index: name, valuesOf: valuesBy(spec), takesNone: false });
+    terms.push({
+      ...{ path: name, value, index: name, valuesOf: valuesBy(spec) },
+      ...{ isFunction: typeof spec === 'function', takesNone: false },
+    });
   }
   return ({ items, metadata }) => ({
     items: keep(items, terms),
@@ -93,6 +106,8 @@ interface Term<T> {
   /** The index that finds the objects; undefined if there is none. */
   readonly index: string | undefined;
   readonly valuesOf: (object: T) => readonly string[];
+  /** `valuesOf` is a function of the user. */
+  readonly isFunction: boolean;
   /** Whether the term selects objects without a value: on the server a missing path is "". */
   readonly takesNone: boolean;
 }
@@ -116,45 +131,46 @@ function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: s
       const value = quoted.replace(/\\(.)/g, '$1');
       const [index, spec] = indexOver(indexer, path);
       const takesNone = value === '' && typeof spec === 'string';
-      return { path, value, index, valuesOf: valuesBy(spec), takesNone };
+      const isFunction = typeof spec === 'function';
+      return { path, value, index, valuesOf: valuesBy(spec), isFunction, takesNone };
     });
 }
 
-/** Takes the objects of the narrowest index; the caller checks the other terms. */
-function candidates<T extends object>(
+/** Where the objects are: one by its key, those of the narrowest index, or all. */
+function narrowest<T extends object>(
   indexer: Indexer<T, string>,
   index: ListOptions['index'],
   terms: readonly Term<T>[],
   namespace: string,
-): T[] {
+): {
+  one?: T[];
+  by?: { name: string; value: string };
+  /** What is still to be checked, beside the namespace. */
+  rest: readonly Term<T>[];
+} {
+  if (index !== undefined) return { by: index, rest: terms };
   const name = terms.find(({ path }) => path === 'metadata.name')?.value;
-  let objects: T[];
-  let rest = terms;
-  if (index !== undefined) objects = indexer.byIndex(index.name, index.value);
-  else if (name !== undefined && namespace !== '')
-    objects = optional(indexer.getByKey(`${namespace}/${name}`));
-  else {
-    const first = terms.find((term) => term.index !== undefined && !term.takesNone);
-    if (first?.index !== undefined) {
-      objects = indexer.byIndex(first.index, first.value);
-      rest = terms.filter((term) => term !== first);
-    } else if (namespace !== '') return keep(indexer.byIndex(namespaceIndex, namespace), terms);
-    else objects = indexer.list();
-  }
-  if (namespace !== '')
-    objects = objects.filter((object) => (object as KubeObject).metadata?.namespace === namespace);
-  return keep(objects, rest);
+  if (name !== undefined && namespace !== '')
+    return { one: optional(indexer.getByKey(`${namespace}/${name}`)), rest: terms };
+  const first = terms.find((term) => term.index !== undefined && !term.takesNone);
+  if (first?.index !== undefined)
+    return {
+      by: { name: first.index, value: first.value },
+      rest: terms.filter((term) => term !== first),
+    };
+  if (namespace !== '') return { by: { name: namespaceIndex, value: namespace }, rest: terms };
+  return { rest: terms };
+}
+
+const isFunction = (term: Term<never>): boolean => term.isFunction;
+
+function hasValue<T>(object: T, { value, valuesOf, takesNone }: Term<T>): boolean {
+  const values = valuesOf(object);
+  return values.includes(value) || (takesNone && values.length === 0);
 }
 
 function keep<T extends object>(objects: T[], terms: readonly Term<T>[]): T[] {
-  return terms.reduce(
-    (left, { value, valuesOf, takesNone }) =>
-      left.filter((object) => {
-        const values = valuesOf(object);
-        return values.includes(value) || (takesNone && values.length === 0);
-      }),
-    objects,
-  );
+  return objects.filter((object) => terms.every((term) => hasValue(object, term)));
 }
 
 const optional = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
@@ -197,9 +213,4 @@ function indexOver<T extends object>(
       'one to the resource, over a path of its objects ({ indexers: { name: ' +
       'path } }) or by a function, or read live',
   );
-}
-
-function labelsOf(object: object): Record<string, unknown> {
-  const labels: unknown = (object as { metadata?: { labels?: unknown } }).metadata?.labels;
-  return typeof labels === 'object' && labels !== null ? (labels as Record<string, unknown>) : {};
 }

@@ -193,24 +193,24 @@ export class StoredObjects implements ObjectReader {
     return this.core.exports.objectOf(this.handle, slot);
   }
 
-  /**
-   * The numbers of all stored objects at slots below `end`. Each has a reference more until
-   * `letGo`.
-   */
-  hold(end: number): number[] {
-    const { exports } = this.core;
-    const held: number[] = [];
-    for (let slot = 0; slot < end; slot++) {
-      const id = exports.objectOf(this.handle, slot);
-      if (id < 0) continue;
-      exports.objectRetain(this.handle, id);
-      held.push(id);
-    }
-    return held;
+  /** The number of a slot's stored object, which has a reference more until `letGo`; or -1. */
+  retain(slot: number): number {
+    const id = this.core.exports.objectOf(this.handle, slot);
+    if (id < 0) return -1;
+    this.core.exports.objectRetain(this.handle, id);
+    return id;
   }
 
-  letGo(held: readonly number[]): void {
-    for (const id of held) this.#release(id);
+  letGo(id: number): void {
+    this.#release(id);
+  }
+
+  /** The object of a number that is held, for a look: nobody may keep it. */
+  lookAt(id: number): object {
+    const known = this.#byNumber[id];
+    if (known !== undefined) return known.object ?? lazyObject(known);
+    const at = this.core.exports.objectAt(this.handle, id) >>> 0;
+    return lazyObject(this.#makeOf(id, this.core.words()[(at >>> 2) + STORED_SHAPES] as number));
   }
 
   /** The stored object of a number that is held. */
@@ -329,6 +329,16 @@ export class StoredObjects implements ObjectReader {
       stored.changes = changes;
     }
     this.#release(old);
+  }
+
+  /** A list has what is stored already: as `put`, where nothing changes. */
+  stays(stored: StoredObject, noListeners: boolean): void {
+    if (!noListeners) stored.markHandedOut();
+    if (stored.staged >= 0) {
+      this.#unstage(stored);
+      this.core.exports.objectRelease(this.handle, stored.id);
+    }
+    this.#keep(stored);
   }
 
   /**

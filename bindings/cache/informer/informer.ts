@@ -4,16 +4,17 @@
  *
  *     reflector → queue → Indexer → SharedProcessor → handlers
  *
- * Invariant: the store and its indices change before any handler is notified, in the same turn. So
- * a handler that is added at any moment gets the objects of the store and then every later delta,
- * none missing and none twice. client-go: tools/cache/shared_informer.go.
+ * Invariant: the store and its indices change before any handler is notified, and a late handler
+ * is shown the objects of the store while nothing else is processed. So a handler that is added
+ * at any moment gets those and then every later delta, none missing and none twice. client-go:
+ * tools/cache/shared_informer.go.
  */
 import { calls } from '../../base/calls.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { requireSignalOptions } from '../../base/names.ts';
-import type { DoneChecker } from '../../base/wait.ts';
+import type { DoneChecker, IsOver, Steps } from '../../base/wait.ts';
 import { abortable, deferred, onAbort, within } from '../../base/wait.ts';
 import { LazyChange } from '../bytes/change.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
@@ -21,9 +22,16 @@ import { keptBy } from '../decode/kept.ts';
 import { byteOptions, requireBytesFree } from '../decode/limits.ts';
 import { newTransformer } from '../queue/apply-transform.ts';
 import { DeltaFIFO } from '../queue/delta-fifo.ts';
-import { type Deltas, hasRepeats, type RangeDelta } from '../queue/deltas.ts';
+import {
+  type Delta,
+  type DeltaOfAll,
+  type Deltas,
+  hasRepeats,
+  isOfAll,
+  type RangeDelta,
+} from '../queue/deltas.ts';
 import { RealFIFO } from '../queue/fifo.ts';
-import type { Queue, TransformFunc } from '../queue/queue.ts';
+import type { LoopQueue, TransformFunc } from '../queue/queue.ts';
 import type { ListWatch } from '../reflector/list-watch.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import { RelistLoop } from '../reflector/relist-loop.ts';
@@ -56,7 +64,7 @@ import {
 } from './informer-options.ts';
 import { listenerOf, ProcessorListener } from './listener.ts';
 import { Updated } from './notification.ts';
-import { type DeltaHandler, processDeltas } from './process-deltas.ts';
+import { type DeltaHandler, processDeltas, processInSteps } from './process-deltas.ts';
 import { ProcessLoop } from './process-loop.ts';
 import { SharedProcessor } from './processor.ts';
 import { ResyncSchedule } from './resync.ts';
@@ -102,6 +110,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     },
     onCompared: (old, object, changes) =>
       this.#notifyUpdate(old, object, new LazyChange(old, object, changes)),
+    onReplaced: () => this.#unseen.replaced(this.#versionBefore),
     onDelete: (object) => {
       this.#unseen.deleted(object);
       this.#processor.distribute({ type: 'delete', object }, false);
@@ -121,6 +130,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   #transform: TransformFunc<T> | undefined;
   #watchErrorHandler: WatchErrorHandler | undefined;
   #handlers = 0;
+  /** The store's version before the current list. */
+  #versionBefore = '';
   /** The current list has a key twice. */
   #hasRepeatedKeys = false;
   #started = false;
@@ -159,7 +170,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       describe: this.#describe,
       onDeleted: (tombstone) => this.#distributor.onDelete(tombstone),
     });
-    const newQueue = (onDelta: () => void): Queue<T> =>
+    const newQueue = (onDelta: () => void): LoopQueue<T> =>
       fifoOf(options) === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
         : new DeltaFIFO<T>({
@@ -174,13 +185,14 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       what: `informer of ${this.#describe}`,
       store: this.#indexer,
       handler: this.#distributor,
-      process: (deltas, isInInitialList) => this.#process(deltas, isInInitialList),
+      process: (deltas, isInInitialList, isOver) => this.#process(deltas, isInInitialList, isOver),
       onSynced: () => {
         this.#processor.upstreamSynced();
         this.#synced.resolve();
       },
       onProcessed: () => this.#cacheChanged(),
       handlersBehind: () => this.#processor.behind(),
+      areHandlersBehind: () => this.#processor.isBehind(),
       onStoreError: (error) => this.#relistLoop.relist(error),
     });
     this.#watchErrorHandler = watchErrorHandler;
@@ -208,13 +220,25 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       clock: this.#clock,
       resync,
     });
-    this.#processor.add(listener);
-    if (this.#started) {
-      for (const object of this.getIndexer().list())
-        listener.add({ type: 'add', object, isInInitialList: true, repeated: false });
-    }
-    if (this.hasSynced()) listener.upstreamSynced();
+    this.#processor.add(listener, this.#started);
+    if (this.#started) this.#loop.alone((isOver) => this.#showAll(listener, isOver));
     return listener;
+  }
+
+  /** A late handler gets what the store has, and from then on each delta. */
+  *#showAll(listener: ProcessorListener<T>, isOver: IsOver): Steps {
+    for (const object of this.#indexer.iterate()) {
+      if (listener.isStopped) return;
+      this.#processor.tell(listener, {
+        type: 'add',
+        object,
+        isInInitialList: true,
+        repeated: false,
+      });
+      if (isOver()) yield;
+    }
+    this.#processor.joins(listener);
+    if (this.hasSynced()) listener.upstreamSynced();
   }
 
   /**
@@ -272,14 +296,27 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Adds indices, before or while the informer runs, also over cached objects. client-go:
-   * AddIndexers.
+   * Adds indices, before or while the informer runs, also over cached objects, in one turn of the
+   * event loop. client-go: AddIndexers.
    *
    * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<FromServer<T>>>): void {
     if (this.#stopped) throw this.#stoppedError('add indices');
     this.#indexer.addIndexers(more as Record<string, IndexSpec<T>>);
+  }
+
+  /**
+   * As `addIndexers`, over several turns of the event loop; they are there once it resolves.
+   *
+   * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT, ABORTED (as rejections)
+   */
+  async addIndexersAsync(
+    more: Record<string, IndexSpec<FromServer<T>>>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    if (this.#stopped) throw this.#stoppedError('add indices');
+    await this.#indexer.addIndexersAsync(more as Record<string, IndexSpec<T>>, options);
   }
 
   /** Reads the cache by namespace, name and labels. */
@@ -536,18 +573,28 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#changed = undefined;
   }
 
-  /** Processes popped deltas. */
-  #process(deltas: Deltas<T>, isInInitialList: boolean): void {
-    this.#hasRepeatedKeys = this.#processor.coalesces() && deltas.some(hasRepeats);
-    const before = deltas[0]?.type === 'ReplacedAll' ? this.#unseen.replacing() : undefined;
+  /** Processes popped deltas; a list and a resync in steps. */
+  #process(deltas: Deltas<T>, isInInitialList: boolean, isOver: IsOver): Steps | undefined {
+    const delta = deltas[0] as Delta<T> | RangeDelta<T> | undefined;
+    if (delta !== undefined && isOfAll(delta))
+      return this.#processAll(delta, isInInitialList, isOver);
+    processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
+    return undefined;
+  }
+
+  *#processAll(delta: DeltaOfAll<T>, isInInitialList: boolean, isOver: IsOver): Steps {
+    if (delta.type === 'LetGo') this.#unseen.letGo(delta.kept);
+    if (delta.type === 'ReplacedAll') {
+      if (this.#processor.coalesces())
+        this.#hasRepeatedKeys = yield* hasRepeats(delta.objects, isOver);
+      this.#versionBefore = this.#unseen.replacing();
+    }
     try {
-      processDeltas(this.#distributor, this.#indexer, deltas, isInInitialList);
+      yield* processInSteps(this.#distributor, this.#indexer, delta, isInInitialList, isOver);
     } finally {
       this.#hasRepeatedKeys = false;
+      this.#unseen.tellMissed();
     }
-    if (before !== undefined) this.#unseen.replaced(before);
-    for (const delta of deltas as readonly (Deltas<T>[number] | RangeDelta<T>)[])
-      if (delta.type === 'LetGo') this.#unseen.letGo(delta.kept);
   }
 
   #startedError(advice: string): CapstanError {

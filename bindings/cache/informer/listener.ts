@@ -83,6 +83,10 @@ export class ProcessorListener<T extends object> implements Registration {
     return this.#failed;
   }
 
+  get isStopped(): boolean {
+    return this.#stopped;
+  }
+
   /** Whether notifications may be merged. */
   coalesces(): boolean {
     return this.#coalesceAbove !== Number.POSITIVE_INFINITY;

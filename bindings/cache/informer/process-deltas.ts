@@ -4,8 +4,9 @@
  * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
  */
 import { invalid } from '../../base/errors.ts';
+import { type IsOver, NEVER_OVER, runSteps, type Steps } from '../../base/wait.ts';
 import { toObject } from '../bytes/lazy.ts';
-import type { Delta, Deltas, RangeDelta } from '../queue/deltas.ts';
+import type { Delta, DeltaOfAll, Deltas, RangeDelta } from '../queue/deltas.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
 import {
@@ -28,6 +29,8 @@ export interface DeltaHandler<T> {
    */
   onCompared?(old: T, now: T, changes: number): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
+  /** Called once a list is in the store, before any other call for it. */
+  onReplaced?(): void;
   /** True if there is no handler: then no objects are made for it. */
   isIdle?(): boolean;
 }
@@ -44,16 +47,33 @@ export interface DeltaStore<T> {
   replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
   /** Removes what is outside of these ranges. */
-  letGo?(kept: HashRanges): void;
+  letGoInSteps?(kept: HashRanges, isOver: IsOver): Steps;
   /** `get` and `update` in one. `noListeners`: no handler gets the object or the result. */
   exchange?(object: T, noListeners: boolean): T | undefined;
   /** The changes of the last `exchange`, as bits, if it compared bytes. */
   readonly exchanged?: number | undefined;
-  /** What a replace would do, if the store can tell faster than by key. */
-  compare?(objects: readonly T[]): {
-    replaced: (T | undefined)[];
-    gone: DeletedFinalStateUnknown<T>[];
-  };
+  /** The objects, one by one, without a list of all. */
+  iterate?(): Iterable<T>;
+  /**
+   * As `replace`, in steps; tells what it did, unless there are no listeners. Readers may see a
+   * part of it between two steps.
+   */
+  replaceInSteps?(
+    list: readonly T[],
+    resourceVersion: string,
+    noListeners: boolean,
+    isOver: IsOver,
+  ): Steps<Replaced<T>>;
+}
+
+/** What a list did to a store. */
+export interface Replaced<T> {
+  /** A tombstone for each object that has gone. */
+  readonly gone: Iterable<DeletedFinalStateUnknown<T>>;
+  /** Takes the object that the one at this place of the list has replaced, if any. */
+  replaced(place: number): T | undefined;
+  /** Gives up all that was not taken. */
+  drop?(isOver: IsOver): Steps;
 }
 
 /**
@@ -82,16 +102,10 @@ export function processDelta<T extends object>(
       if (handler.isIdle?.() !== true) handler.onDelete(toObject(delta.object));
       return;
     case 'ReplacedAll':
-      replaceAll(handler, store, delta.objects, delta.resourceVersion, isInInitialList, keyFunc);
-      return;
     case 'Gained':
-      gainAll(handler, store, delta.objects, delta.resourceVersion);
-      return;
     case 'LetGo':
-      store.letGo?.(delta.kept);
-      return;
     case 'SyncAll':
-      for (const object of store.list()) handler.onUpdate(object, object);
+      runSteps(processInSteps(handler, store, delta, isInInitialList, NEVER_OVER, keyFunc));
       return;
     case 'Bookmark':
       store.bookmark(delta.resourceVersion);
@@ -121,6 +135,31 @@ export function processObject<T extends object>(
   else if (exchanged !== undefined && handler.onCompared !== undefined)
     handler.onCompared(old, object, exchanged);
   else handler.onUpdate(old, object);
+}
+
+/**
+ * The same for a delta of all objects, in steps.
+ *
+ * @param isOver asked after each step
+ */
+export function processInSteps<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  delta: DeltaOfAll<T>,
+  isInInitialList: boolean,
+  isOver: IsOver,
+  keyFunc?: (object: T) => string,
+): Steps {
+  switch (delta.type) {
+    case 'ReplacedAll':
+      return replaceAll(handler, store, delta, isInInitialList, isOver, keyFunc);
+    case 'Gained':
+      return gainAll(handler, store, delta, isOver);
+    case 'LetGo':
+      return store.letGoInSteps?.(delta.kept, isOver) ?? nothing();
+    case 'SyncAll':
+      return syncAll(handler, store, isOver);
+  }
 }
 
 /** Applies deltas in order; throws the first error of the store. client-go: processDeltas. */
@@ -201,12 +240,12 @@ function step<T extends object>(
  * Adds objects as the initial list of a cache would. One that the store does not take keeps out no
  * other; the first error is thrown at the end.
  */
-function gainAll<T extends object>(
+function* gainAll<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
-  objects: readonly T[],
-  resourceVersion: string,
-): void {
+  { objects, resourceVersion }: { objects: readonly T[]; resourceVersion: string },
+  isOver: IsOver,
+): Steps {
   let failure: { error: unknown } | undefined;
   for (const object of objects) {
     try {
@@ -214,44 +253,70 @@ function gainAll<T extends object>(
     } catch (error) {
       failure ??= { error };
     }
+    if (isOver()) yield;
   }
   store.bookmark(resourceVersion); // the versions of the objects may be newer than the watch
   if (failure !== undefined) throw failure.error;
 }
 
 /**
- * Calls the handler for deletions first, then for additions and updates in the order of the list.
- * The old objects are looked up before the replace, so a new key that the list has twice gives two
- * additions.
+ * Calls the handler once all objects are in the store: for deletions first, then for additions and
+ * updates in the order of the list. The old objects are looked up before the replace, so a new key
+ * that the list has twice gives two additions.
  */
-function replaceAll<T extends object>(
+function* replaceAll<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
-  objects: readonly T[],
-  resourceVersion: string,
+  { objects, resourceVersion }: { objects: readonly T[]; resourceVersion: string },
   isInInitialList: boolean,
-  keyFunc: (object: T) => string,
-): void {
-  if (handler.isIdle?.() === true) {
-    store.replace(objects, resourceVersion, true);
+  isOver: IsOver,
+  keyFunc: (object: T) => string = deletionHandlingMetaNamespaceKeyFunc,
+): Steps {
+  const isIdle = handler.isIdle?.() === true;
+  let result: Replaced<T> | undefined;
+  if (store.replaceInSteps !== undefined)
+    result = yield* store.replaceInSteps(objects, resourceVersion, isIdle, isOver);
+  else {
+    result = isIdle ? undefined : compare(store, objects, keyFunc);
+    store.replace(objects, resourceVersion, isIdle);
+  }
+  handler.onReplaced?.();
+  if (isIdle || result === undefined) {
+    if (result?.drop !== undefined) yield* result.drop(isOver);
     return;
   }
-  const { replaced, gone } = store.compare?.(objects) ?? compare(store, objects, keyFunc);
-  store.replace(objects, resourceVersion);
-  for (const tombstone of gone) handler.onDelete(tombstone);
-  objects.forEach((listed, i) => {
+  for (const tombstone of result.gone) {
+    handler.onDelete(tombstone);
+    if (isOver()) yield;
+  }
+  for (let i = 0; i < objects.length; i++) {
+    const listed = objects[i] as T;
     const object = toObject(listed);
-    const old = replaced[i];
+    const old = result.replaced(i);
     if (old === undefined) handler.onAdd(object, isInInitialList);
     else handler.onUpdate(old === listed ? object : old, object);
-  });
+    if (isOver()) yield;
+  }
+}
+
+function* nothing(): Steps {}
+
+function* syncAll<T extends object>(
+  handler: DeltaHandler<T>,
+  store: DeltaStore<T>,
+  isOver: IsOver,
+): Steps {
+  for (const object of store.iterate?.() ?? store.list()) {
+    handler.onUpdate(object, object);
+    if (isOver()) yield;
+  }
 }
 
 function compare<T extends object>(
   store: DeltaStore<T>,
   objects: readonly T[],
   keyFunc: (object: T) => string,
-) {
+): Replaced<T> {
   const keys = new Set<string>();
   const replaced = objects.map((object) => {
     const key = keyFunc(object);
@@ -262,5 +327,5 @@ function compare<T extends object>(
   for (const key of store.listKeys()) {
     if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, store.getByKey(key)));
   }
-  return { replaced, gone };
+  return { gone, replaced: (place) => replaced[place] };
 }

@@ -34,7 +34,9 @@ export class SharedProcessor<T extends object> {
    * Each handler, and whether it takes part in the current resync; before the first resync all do.
    */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
-  /** The same handlers as an array, for `distribute`. Replaced as a whole, never changed. */
+  /** Those of them that are not told of changes yet, as they do not have all objects. */
+  readonly #joining = new Set<ProcessorListener<T>>();
+  /** The others as an array, for `distribute`. Replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
 
   /** Removed handlers with a running call. */
@@ -46,15 +48,28 @@ export class SharedProcessor<T extends object> {
   /** Notifications since the reader last waited. */
   #distributed = 0;
 
-  add(listener: ProcessorListener<T>): void {
+  /** @param isLate it is told of changes after `joins` */
+  add(listener: ProcessorListener<T>, isLate: boolean): void {
     this.#listeners.set(listener, true);
-    this.#all = this.listeners();
     if (listener.coalesces()) this.#coalescing++;
+    if (isLate) this.#joining.add(listener);
+    else this.#findAll();
+  }
+
+  /** A late handler has all objects, and gets the changes from now on. */
+  joins(listener: ProcessorListener<T>): void {
+    this.#joining.delete(listener);
+    this.#findAll();
+  }
+
+  #findAll(): void {
+    this.#all = this.listeners().filter((listener) => !this.#joining.has(listener));
   }
 
   remove(listener: ProcessorListener<T>): void {
     if (!this.#listeners.delete(listener)) return;
-    this.#all = this.listeners();
+    this.#joining.delete(listener);
+    this.#findAll();
     if (listener.coalesces()) this.#coalescing--;
     this.#stop(listener);
   }
@@ -102,14 +117,23 @@ export class SharedProcessor<T extends object> {
       if (!sync || this.#listeners.get(listener) === true) listener.add(notification);
   }
 
+  /** One for a single handler, which may be a late one. */
+  tell(listener: ProcessorListener<T>, notification: Notification<T>): void {
+    this.#distributed++;
+    listener.add(notification);
+  }
+
+  /** Whether a backlog is too long; never twice within some notifications. */
+  isBehind(): boolean {
+    return this.#distributed >= MIN_BETWEEN_WAITS && this.#mostOverdue() > MAX_OVERDUE;
+  }
+
   /**
    * If a backlog is too long: a promise that resolves when it is shorter, or after some turns.
    * Never rejects.
    */
   behind(): Promise<void> | undefined {
-    return this.#distributed < MIN_BETWEEN_WAITS || this.#mostOverdue() <= MAX_OVERDUE
-      ? undefined
-      : this.#catchUp();
+    return this.isBehind() ? this.#catchUp() : undefined;
   }
 
   async #catchUp(): Promise<void> {
@@ -121,6 +145,7 @@ export class SharedProcessor<T extends object> {
   #mostOverdue(): number {
     let most = 0;
     for (const listener of this.#all) most = Math.max(most, listener.overdue());
+    for (const listener of this.#joining) most = Math.max(most, listener.overdue());
     return most;
   }
 
@@ -136,12 +161,13 @@ export class SharedProcessor<T extends object> {
   }
 
   upstreamSynced(): void {
-    for (const listener of this.#listeners.keys()) listener.upstreamSynced();
+    for (const listener of this.#all) listener.upstreamSynced();
   }
 
   stop(): void {
     for (const listener of this.#listeners.keys()) this.#stop(listener);
     this.#listeners.clear();
+    this.#joining.clear();
     this.#all = [];
   }
 

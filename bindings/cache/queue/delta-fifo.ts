@@ -8,15 +8,16 @@
 import { Backlog } from '../../base/backlog.ts';
 import { requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import { runSteps, type Steps } from '../../base/wait.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import {
   BaseFIFO,
   finish,
   type KeyListerGetter,
+  type LoopQueue,
   lookUp,
   type PopProcess,
-  type Queue,
   requireKnownObjects,
   type TransformFunc,
 } from './queue.ts';
@@ -73,7 +74,7 @@ interface QueuedObject<T> {
  * fifo.add(pod);
  * await fifo.pop((deltas) => use(deltas), { signal });
  */
-export class DeltaFIFO<T extends object> extends BaseFIFO<T> implements Queue<T> {
+export class DeltaFIFO<T extends object> extends BaseFIFO<T> implements LoopQueue<T> {
   readonly #known: KeyListerGetter<T> | undefined;
   readonly #listed: 'Replaced' | 'Sync';
   readonly #transformer: TransformFunc<T> | undefined;
@@ -181,6 +182,16 @@ export class DeltaFIFO<T extends object> extends BaseFIFO<T> implements Queue<T>
     const isInInitialList = !this.hasSynced();
     process(this.#take(), isInInitialList);
     return true;
+  }
+
+  /** @internal Its deltas are of one object each, and need no steps. */
+  popInSteps(
+    process: (deltas: Deltas<T>, isInInitialList: boolean) => Steps | undefined,
+  ): Steps | boolean {
+    return this.tryPop((deltas, isInInitialList) => {
+      const steps = process(deltas, isInInitialList);
+      if (steps !== undefined) runSteps(steps);
+    });
   }
 
   #take(): Deltas<T> {

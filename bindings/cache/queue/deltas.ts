@@ -2,6 +2,7 @@
  * Deltas: the changes that a FIFO carries from the reflector to the store. client-go:
  * tools/cache/delta_fifo.go.
  */
+import type { IsOver, Steps } from '../../base/wait.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { type DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 
@@ -34,6 +35,18 @@ export type RangeDelta<T> =
   | { readonly type: 'Gained'; readonly objects: readonly T[]; readonly resourceVersion: string }
   | { readonly type: 'LetGo'; readonly kept: HashRanges };
 
+/** A delta that is processed in steps, as it may be of all objects. */
+export type DeltaOfAll<T> = Extract<Delta<T>, { type: 'ReplacedAll' | 'SyncAll' }> | RangeDelta<T>;
+
+export function isOfAll<T>(delta: Delta<T> | RangeDelta<T>): delta is DeltaOfAll<T> {
+  return (
+    delta.type === 'ReplacedAll' ||
+    delta.type === 'SyncAll' ||
+    delta.type === 'Gained' ||
+    delta.type === 'LetGo'
+  );
+}
+
 /** The type of a delta. client-go: DeltaType. */
 export type DeltaType = Delta<unknown>['type'];
 
@@ -44,9 +57,11 @@ export type DeltaType = Delta<unknown>['type'];
 export type Deltas<T> = readonly Delta<T>[];
 
 /** Whether a list has two objects with one key. */
-export function hasRepeats(delta: Delta<object>): boolean {
-  return (
-    delta.type === 'ReplacedAll' &&
-    new Set(delta.objects.map(metaNamespaceKeyFunc)).size < delta.objects.length
-  );
+export function* hasRepeats(objects: readonly object[], isOver: IsOver): Steps<boolean> {
+  const keys = new Set<string>();
+  for (const object of objects) {
+    keys.add(metaNamespaceKeyFunc(object));
+    if (isOver()) yield;
+  }
+  return keys.size < objects.length;
 }

@@ -13,6 +13,7 @@
 import { Backlog } from '../../base/backlog.ts';
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import type { Steps } from '../../base/wait.ts';
 import { storedObjectOf } from '../bytes/lazy.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
@@ -22,6 +23,7 @@ import {
   finish,
   type KeyListerGetter,
   keyOfDelta,
+  type LoopQueue,
   lookUp,
   type PopProcess,
   type QueueWithBatch,
@@ -90,7 +92,10 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set([
  * fifo.replace([pod], '100');
  * await fifo.pop((deltas, isInInitialList) => use(deltas), { signal });
  */
-export class RealFIFO<T extends object> extends BaseFIFO<T> implements QueueWithBatch<T> {
+export class RealFIFO<T extends object>
+  extends BaseFIFO<T>
+  implements QueueWithBatch<T>, LoopQueue<T>
+{
   readonly #known: KeyListerGetter<T> | undefined;
   readonly #transformer: TransformFunc<T> | undefined;
   readonly #emitBookmarks: boolean;
@@ -223,18 +228,39 @@ export class RealFIFO<T extends object> extends BaseFIFO<T> implements QueueWith
   }
 
   tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean {
+    const atOnce = (deltas: Deltas<T>, isInInitialList: boolean): undefined => {
+      process(deltas, isInInitialList);
+    };
+    return this.popInSteps(atOnce) !== false;
+  }
+
+  /** @internal */
+  popInSteps(
+    process: (deltas: Deltas<T>, isInInitialList: boolean) => Steps | undefined,
+  ): Steps | boolean {
     if (this.len() === 0) return false;
     const isInInitialList = !this.hasSynced();
     const deltas = [this.#deltas.shift() as Delta<T>];
     const initial = this.initial.taken(1);
+    let steps: Steps | undefined;
     let done = false;
     try {
-      process(deltas, isInInitialList);
+      steps = process(deltas, isInInitialList);
+      done = true;
+    } finally {
+      if (steps === undefined) this.#through(deltas, initial, done);
+    }
+    return steps === undefined ? true : this.#toTheEnd(steps, deltas, initial);
+  }
+
+  *#toTheEnd(steps: Steps, deltas: Deltas<T>, initial: number): Steps {
+    let done = false;
+    try {
+      yield* steps;
       done = true;
     } finally {
       this.#through(deltas, initial, done);
     }
-    return true;
   }
 
   /**

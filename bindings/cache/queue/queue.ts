@@ -7,7 +7,7 @@
 
 import { aborted, CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
-import type { DoneChecker } from '../../base/wait.ts';
+import type { DoneChecker, Steps } from '../../base/wait.ts';
 import { onAbort } from '../../base/wait.ts';
 import type { ReflectorStore } from '../reflector/reflector.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
@@ -49,6 +49,17 @@ export interface Queue<T> extends ReflectorStore<T> {
    */
   close(): void;
   isClosed(): boolean;
+}
+
+/** What empties the queue of an informer. */
+export interface LoopQueue<T> extends Queue<T> {
+  /**
+   * @internal As `tryPop`, for work in steps: they are returned, and the delta is processed after
+   *   the last. `undefined` from `process`: it is processed.
+   */
+  popInSteps(
+    process: (deltas: Deltas<T>, isInInitialList: boolean) => Steps | undefined,
+  ): Steps | boolean;
 }
 
 /** A queue that can give several deltas of different objects at once. client-go: QueueWithBatch. */

@@ -214,6 +214,11 @@ export class Reflector<T extends object, I extends string = never> {
           await sleep(this.#clock, step.afterMs, signal);
           if (signal.aborted) return;
         }
+        const behind = this.#store.behind?.();
+        if (behind !== undefined) {
+          await behind;
+          if (signal.aborted) return;
+        }
         step = await this.#step(step.do, signal);
       }
     } finally {

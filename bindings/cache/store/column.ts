@@ -6,17 +6,18 @@
  */
 
 import { hasCode } from '../../base/errors.ts';
+import type { IsOver, Steps } from '../../base/wait.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { keyText } from '../../wasm/key-text.ts';
 import { storedObjectOf } from '../bytes/lazy.ts';
 import type { StoredObject } from '../bytes/stored-object.ts';
 import type { StoredObjects } from '../bytes/stored-objects.ts';
-import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 
-/** The content of a column, to be restored. */
-export interface Held<T> {
-  readonly objects: readonly (readonly [string, T])[];
-  readonly storedObjects: readonly number[];
+/** Objects of a column at one time. */
+interface Objects<T> {
+  readonly objects: readonly T[];
+  /** Of stored objects, each with a reference of its own. */
+  readonly numbers: readonly number[];
 }
 
 export class Column<T extends object> {
@@ -129,6 +130,59 @@ export class Column<T extends object> {
     return all;
   }
 
+  /** The objects of some slots, or all, as they are now. */
+  #snapshot(slots?: Uint32Array): Objects<T> {
+    const objects: T[] = slots === undefined ? [...this.spare.values()] : [];
+    const numbers: number[] = [];
+    const take = (slot: number): void => {
+      const object = this.objects[slot];
+      if (object !== undefined) objects.push(object);
+      else {
+        const id = this.storedObjects?.retain(slot) ?? -1;
+        if (id >= 0) numbers.push(id);
+      }
+    };
+    if (slots !== undefined) for (const slot of slots.slice()) take(slot);
+    else {
+      this.#core.exports.memoryPages(); // see slots()
+      for (let slot = 0; slot < this.end; slot++) take(slot);
+    }
+    return { objects, numbers };
+  }
+
+  /**
+   * The objects of some slots, or all, as they are at the first step.
+   *
+   * @param matches only these; must not keep what it is given
+   */
+  *matching(
+    slots: Uint32Array | undefined,
+    matches: ((object: T) => boolean) | undefined,
+    isOver: IsOver,
+  ): Steps<T[]> {
+    const { storedObjects } = this;
+    const { objects, numbers } = this.#snapshot(slots);
+    const found: T[] = [];
+    let taken = 0;
+    try {
+      for (const object of objects) {
+        if (matches === undefined || matches(object)) found.push(object);
+        if (isOver()) yield;
+      }
+      while (storedObjects !== undefined && taken < numbers.length) {
+        const id = numbers[taken] as number;
+        if (matches === undefined || matches(storedObjects.lookAt(id) as T))
+          found.push(storedObjects.objectOf(storedObjects.held(id)) as T);
+        taken++;
+        storedObjects.letGo(id);
+        if (isOver()) yield;
+      }
+    } finally {
+      for (; taken < numbers.length; taken++) storedObjects?.letGo(numbers[taken] as number);
+    }
+    return found;
+  }
+
   putObject(slot: number, key: string, object: T): void {
     if (this.objects[slot] === undefined) this.storedObjects?.remove(slot);
     this.objects[slot] = object;
@@ -158,71 +212,34 @@ export class Column<T extends object> {
     this.keys[slot] = undefined;
   }
 
-  /**
-   * The object that each object of a list replaces, and tombstones of those that are not in the
-   * list.
-   */
-  compare(
-    objects: readonly T[],
-    slotOf: (object: T) => number,
-  ): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
-    const kept: true[] = [];
-    const spare = new Set(this.spare.values());
-    const replaced = objects.map((object) => {
-      const slot = slotOf(object);
-      if (slot < 0) {
-        const old = this.spareOf(object);
-        if (old !== undefined) spare.delete(old);
-        return old;
-      }
-      kept[slot] = true;
-      const stored = this.storedObjectOf(object);
-      // An unchanged object of a list is the stored object itself.
-      const same = stored !== undefined && this.storedObjects?.at(slot) === stored;
-      return same ? object : this.last(slot);
-    });
-    const missing: DeletedFinalStateUnknown<T>[] = [];
-    for (const slot of this.slots()) {
-      if (kept[slot] === undefined)
-        missing.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
-    }
-    for (const [key, object] of this.spare)
-      if (spare.has(object)) missing.push(new DeletedFinalStateUnknown(key, object));
-    return { replaced, gone: missing };
+  /** What a slot in use has: an object, or the number of its stored object, held until `letGo`. */
+  hold(slot: number): T | number {
+    return this.objects[slot] ?? (this.storedObjects as StoredObjects).retain(slot);
   }
 
-  /** All objects of the column; they stay readable until `release`. */
-  hold(): Held<T> {
-    const objects = [...this.spare];
-    this.objects.forEach((object, slot) => {
-      if (object !== undefined) objects.push([this.keys[slot] as string, object]);
-    });
-    return { objects, storedObjects: this.storedObjects?.hold(this.end) ?? [] };
-  }
-
-  release(held: Held<T>): void {
-    this.storedObjects?.letGo(held.storedObjects);
-  }
-
-  /**
-   * Restores the held objects into a store that has been emptied. They fit before, but the objects
-   * that came since may have split the blocks that their index entries need, and halves are not
-   * merged again (assembly/memory.ts): an object that finds no block becomes spare.
-   *
-   * @param put may throw OUT_OF_MEMORY; called without a key for a stored object
-   */
-  restore(held: Held<T>, put: (object: T, key?: string) => void): void {
-    const putBack = (object: T, key?: string): void => {
-      try {
-        put(object, key);
-      } catch (error) {
-        if (!hasCode(error, 'OUT_OF_MEMORY')) throw error;
-        this.spare.set(key ?? this.#keyOf(object), object);
-      }
-    };
-    for (const [key, object] of held.objects) putBack(object, key);
+  /** The object of a number that is held, which somebody gets for the last time. */
+  lookAt(number: number): T {
     const storedObjects = this.storedObjects as StoredObjects;
-    for (const id of held.storedObjects)
-      putBack(storedObjects.lastObjectOf(storedObjects.held(id)) as T);
+    return storedObjects.lastObjectOf(storedObjects.held(number)) as T;
+  }
+
+  letGo(number: number): void {
+    this.storedObjects?.letGo(number);
+  }
+
+  /**
+   * Restores an object into a store that does not have its key. It fitted before, but the objects
+   * that came since may have split the blocks that its index entries need, and halves are not
+   * merged again (assembly/memory.ts): if it finds no block, it becomes spare.
+   *
+   * @param put may throw OUT_OF_MEMORY
+   */
+  putBack(object: T, key: string | undefined, put: () => void): void {
+    try {
+      put();
+    } catch (error) {
+      if (!hasCode(error, 'OUT_OF_MEMORY')) throw error;
+      this.spare.set(key ?? this.#keyOf(object), object);
+    }
   }
 }

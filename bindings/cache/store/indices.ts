@@ -5,13 +5,13 @@
 
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 import { parsePath, pathIndexFunc } from '../../base/json-path.ts';
+import type { IsOver, Steps } from '../../base/wait.ts';
 import { CHANGED_METADATA, CHANGED_SPEC, CHANGED_STATUS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { IndexMap } from '../../wasm/index-map.ts';
 import { PathBlock } from '../../wasm/path-block.ts';
 import { ANY } from '../bytes/change.ts';
 import type { StoredObject } from '../bytes/stored-object.ts';
-import type { StoredObjects } from '../bytes/stored-objects.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
 import type { Column } from './column.ts';
@@ -74,7 +74,9 @@ export class Indices<T extends object> {
   #spare = 0;
   readonly #onFailure: (name: string, error: unknown, object: T) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
-  /** In the order in which they were added. */
+  /** Names of indices that are being added. */
+  readonly #coming = new Set<string>();
+  /** In the order in which they were added, those that are being added too. */
   readonly each: Index<T>[] = [];
   /** An index function is called with every object, and may keep a reference. */
   showObjects = false;
@@ -83,6 +85,8 @@ export class Indices<T extends object> {
    * affect, even one without a bit.
    */
   dependsOn = 0;
+  /** Another one whenever `each` has changed. */
+  generation = 0;
 
   /** @param failed called if an index function throws: returns the values instead, or throws */
   constructor(
@@ -173,58 +177,56 @@ export class Indices<T extends object> {
     for (const { map } of this.each) map.clear(slot);
   }
 
-  /** Adds indices over the stored objects: all of them or, if it throws, none. */
-  add(more: Record<string, IndexSpec<T>>, column: Column<T>): void {
+  /**
+   * Adds indices over the stored objects, in steps: all of them or, if it throws or is ended, none.
+   * Between the steps they follow every change; `find` and `get` give them after the last.
+   */
+  *add(more: Record<string, IndexSpec<T>>, column: Column<T>, isOver: IsOver): Steps {
     const specs = Object.entries(more);
     for (const [name, spec] of specs) {
       requireIndexSpec(name, spec);
-      if (this.#byName.has(name))
+      if (this.#byName.has(name) || this.#coming.has(name))
         throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
     }
     const created: (PathBlock | IndexMap)[] = [];
+    const added: [string, Index<T>][] = [];
+    let done = false;
     try {
-      const added = specs.map(([name, spec]) => {
+      for (const [name, spec] of specs) {
         const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
-        const { storedObjects } = column;
-        const block = storedObjects === undefined ? undefined : this.#pathOf(spec);
+        const block = column.storedObjects === undefined ? undefined : this.#pathOf(spec);
         if (block !== undefined) created.push(block);
-        const path = block?.handle ?? 0;
-        const values: [number, Values | typeof fromBytes][] = [];
-        for (const slot of column.slots()) {
-          const inBytes = path !== 0 && storedObjects?.has(slot) === true;
-          values.push([slot, inBytes ? fromBytes : valuesOf(column.at(slot) as T)]);
-        }
-        return { name, spec, valuesOf, path, values };
-      });
-      const filled = added.map(({ name, spec, valuesOf, path, values }) => {
         const map = new IndexMap(this.#core, this.#inWasm);
         created.push(map);
-        const index: Index<T> = { spec, valuesOf, map, path, dependsOn: changeBitsOf(spec) };
-        for (const [slot, of] of values) {
-          if (of !== fromBytes) setValues(map, slot, of);
-          else {
-            const storedObjects = column.storedObjects as StoredObjects;
-            setFromBytes(
-              index,
-              slot,
-              storedObjects.handle,
-              storedObjects.numberAt(slot),
-              () => column.at(slot) as T,
-            );
-          }
-        }
-        return { name, index };
-      });
-      for (const { name, index } of filled) {
-        this.#byName.set(name, index);
-        this.each.push(index);
-        if (index.path === 0) this.showObjects = true;
-        this.dependsOn |= index.dependsOn;
+        const path = block?.handle ?? 0;
+        added.push([name, { spec, valuesOf, map, path, dependsOn: changeBitsOf(spec) }]);
+        this.#coming.add(name);
       }
-    } catch (error) {
-      for (const each of created) each.dispose(this.#core);
-      throw error;
+      this.each.push(...added.map(([, index]) => index));
+      this.#changed();
+      for (const slot of column.slots()) {
+        for (const [, index] of added) fill(index, slot, column);
+        if (isOver()) yield;
+      }
+      for (const [name, index] of added) this.#byName.set(name, index);
+      done = true;
+    } finally {
+      for (const [name] of added) this.#coming.delete(name);
+      if (!done) {
+        for (const [, index] of added) {
+          const at = this.each.indexOf(index);
+          if (at >= 0) this.each.splice(at, 1);
+        }
+        this.#changed();
+        for (const each of created) each.dispose(this.#core);
+      }
     }
+  }
+
+  #changed(): void {
+    this.generation++;
+    this.showObjects = this.each.some(({ path }) => path === 0);
+    this.dependsOn = this.each.reduce((bits, index) => bits | index.dependsOn, 0);
   }
 
   find(name: string): Index<T> | undefined {
@@ -302,6 +304,15 @@ function changeBitsOf(spec: unknown): number {
 function setValues(map: IndexMap, slot: number, values: Values): void {
   if (typeof values === 'string') map.setOne(slot, values);
   else map.set(slot, values);
+}
+
+/** Sets the values of a stored object. */
+function fill<T extends object>(index: Index<T>, slot: number, column: Column<T>): void {
+  const { storedObjects } = column;
+  const number = index.path === 0 ? -1 : (storedObjects?.numberAt(slot) ?? -1);
+  if (storedObjects === undefined || number < 0)
+    setValues(index.map, slot, index.valuesOf(column.at(slot) as T));
+  else setFromBytes(index, slot, storedObjects.handle, number, () => column.at(slot) as T);
 }
 
 function setFromBytes<T>(

@@ -1,6 +1,6 @@
 /** The type of an informer's cache, whose objects all came from a server. */
 import type { FromServer } from '../rest/keys.ts';
-import type { Indexer } from './store.ts';
+import type { Indexer, ListAsyncOptions } from './store.ts';
 
 /**
  * The indexer of an informer: its reads give objects with a name, a uid and a resourceVersion. It
@@ -14,6 +14,8 @@ export interface InformerIndexer<T extends object, I extends string = never> ext
   get(object: T): FromServer<T> | undefined;
   getByKey(key: string): FromServer<T> | undefined;
   list(): FromServer<T>[];
+  iterate(): Generator<FromServer<T>, void, undefined>;
+  listAsync(options?: ListAsyncOptions<I>): Promise<FromServer<T>[]>;
   index(name: I, object: T): FromServer<T>[];
   byIndex(name: I, value: string): FromServer<T>[];
 }

@@ -4,9 +4,10 @@
  */
 
 import { namesOf, requireNames } from '../../base/names.ts';
-import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
+import { type LabelSelector, labelMatcher, labelsOf } from '../../base/selectors.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { namespaceIndex } from './indices.ts';
+import type { ListAsyncOptions } from './store.ts';
 
 /** What a lister needs of an indexer. */
 interface Readable<T extends object> {
@@ -14,6 +15,7 @@ interface Readable<T extends object> {
   getByKey(key: string): T | undefined;
   byIndex(name: string, value: string): T[];
   getIndexers(): object;
+  listAsync?(options?: ListAsyncOptions): Promise<T[]>;
 }
 
 /** Options of {@link Lister.list}. */
@@ -23,6 +25,7 @@ export interface ListerOptions {
 }
 
 const NAMES = namesOf<ListerOptions>()({ labelSelector: 1 });
+const ASYNC_NAMES = namesOf<ListerOptions & WithSignal>()({ labelSelector: 1, signal: 1 });
 
 /**
  * Reads one cache. For a cluster-scoped resource, `get` takes the name; for a namespaced one, use
@@ -47,6 +50,15 @@ export class Lister<T extends object> {
    */
   list(options: ListerOptions = {}): T[] {
     return select(this.#indexer.list(), options);
+  }
+
+  /**
+   * As `list`, of the objects that the cache has now, over several turns of the event loop.
+   *
+   * @throws CapstanError INVALID_ARGUMENT for a malformed selector, ABORTED (as rejections)
+   */
+  async listAsync(options: ListerOptions & WithSignal = {}): Promise<T[]> {
+    return selectAsync(this.#indexer, undefined, options, () => this.#indexer.list());
   }
 
   /** The object of a key (`namespace/name` or `name`), or `undefined`. */
@@ -78,6 +90,17 @@ export class NamespaceLister<T extends object> {
     return select(this.#all(), options);
   }
 
+  /** As {@link Lister.listAsync}. */
+  async listAsync(options: ListerOptions & WithSignal = {}): Promise<T[]> {
+    const isIndexed = Object.hasOwn(this.#indexer.getIndexers(), namespaceIndex);
+    const index = { name: namespaceIndex, value: this.#namespace };
+    return this.#namespace !== '' && !isIndexed
+      ? this.list({ labelSelector: options.labelSelector })
+      : selectAsync(this.#indexer, this.#namespace === '' ? undefined : index, options, () =>
+          this.#all(),
+        );
+  }
+
   /** The object of this name, or `undefined`. */
   get(name: string): T | undefined {
     return this.#indexer.getByKey(this.#namespace === '' ? name : `${this.#namespace}/${name}`);
@@ -94,15 +117,27 @@ export class NamespaceLister<T extends object> {
   }
 }
 
+interface WithSignal {
+  /** Ends it with ABORTED. */
+  signal?: AbortSignal | undefined;
+}
+
+async function selectAsync<T extends object>(
+  indexer: Readable<T>,
+  index: ListAsyncOptions['index'],
+  options: ListerOptions & WithSignal,
+  all: () => T[],
+): Promise<T[]> {
+  requireNames('options', options, 'option of listAsync()', ASYNC_NAMES);
+  const { labelSelector, signal } = options;
+  if (indexer.listAsync !== undefined) return indexer.listAsync({ index, labelSelector, signal });
+  return select(all(), { labelSelector });
+}
+
 function select<T extends object>(objects: T[], options: ListerOptions): T[] {
   requireNames('options', options, 'option of list()', NAMES);
   const { labelSelector = '' } = options;
   if (labelSelector === '') return objects;
   const matches = labelMatcher(labelSelector);
-  return objects.filter((object) => {
-    const labels: unknown = (object as { metadata?: { labels?: unknown } }).metadata?.labels;
-    return matches(
-      typeof labels === 'object' && labels !== null ? (labels as Record<string, unknown>) : {},
-    );
-  });
+  return objects.filter((object) => matches(labelsOf(object)));
 }

@@ -9,10 +9,14 @@
  */
 
 import { invalid, requireString } from '../../base/errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import { type LabelSelector, labelMatcher, labelsOf } from '../../base/selectors.ts';
+import { type IsOver, inTurns, NEVER_OVER, runSteps, type Steps } from '../../base/wait.ts';
 import { NO_MEMORY } from '../../generated/abi.ts';
 import { CacheCore } from '../../wasm/cache-core.ts';
 import { hashesInWasm } from '../../wasm/key-mode.ts';
 import { type TextTable, textTable } from '../../wasm/text-table.ts';
+import { ANY } from '../bytes/change.ts';
 import { ByteDecoder, type ByteDecoderOptions } from '../bytes/decoder.ts';
 import { noteSlot, toObject } from '../bytes/lazy.ts';
 import type { StoredObject } from '../bytes/stored-object.ts';
@@ -26,9 +30,22 @@ import {
   resourceVersionOf,
 } from '../rest/keys.ts';
 import type { IndexSpec } from '../rest/resource.ts';
-import { Column, type Held } from './column.ts';
+import { Column } from './column.ts';
 import { Indices, type Values } from './indices.ts';
+import { type ReplacedStore, type Replacement, replacement } from './replacement.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
+
+/** Options of {@link Indexer.listAsync}. */
+export interface ListAsyncOptions<I extends string = string> {
+  /** Only the objects under this value of an index. */
+  index?: { name: I; value: string } | undefined;
+  /** `app=web,tier in (front,back)`, or a selector object. Default: everything. */
+  labelSelector?: string | LabelSelector | undefined;
+  /** Ends it with ABORTED. */
+  signal?: AbortSignal | undefined;
+}
+
+const LIST_ASYNC_NAMES = namesOf<ListAsyncOptions>()({ index: 1, labelSelector: 1, signal: 1 });
 
 /**
  * A store with indices, filled by an informer or by the program. It returns the objects that were
@@ -63,6 +80,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   exchanged: number | undefined;
   /** The version, or the object that has it. */
   #resourceVersion: string | T = '';
+  readonly #replaced: ReplacedStore<T>;
   /**
    * @internal The keys of objects for which an index function has thrown, in the order of the last
    *   attempt, if that does not fail the change.
@@ -97,6 +115,20 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     );
     this.#objects = this.#column.objects;
     this.#keys = this.#column.keys;
+    this.#replaced = {
+      column: this.#column,
+      keyOf: (object) => this.#keyOf(object),
+      find: (key) => this.#find(key),
+      putObject: (object, key, values) => this.#putObject(object, key, values),
+      putStored: (stored, object, noListeners) => this.#meet(stored, object, noListeners),
+      removeSlot: (slot) => this.#removeSlot(slot),
+      valuesOf: (key, object) => {
+        this.unindexed.delete(key);
+        return this.#indices.valuesOf(toObject(object));
+      },
+      indexGeneration: () => this.#indices.generation,
+      indexesUnchanged: () => this.#indices.dependsOn === ANY || this.unindexed.size > 0,
+    };
     this.addIndexers(indexers ?? {});
   }
 
@@ -139,37 +171,24 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * @param noListeners internal: no handler gets the objects
    */
   replace(list: readonly T[], resourceVersion: string, noListeners = false): void {
+    const result = runSteps(this.replaceInSteps(list, resourceVersion, noListeners, NEVER_OVER));
+    runSteps(result.drop(NEVER_OVER));
+  }
+
+  /** @internal As `replace`, in steps: replacement.ts. */
+  *replaceInSteps(
+    list: readonly T[],
+    resourceVersion: string,
+    noListeners: boolean,
+    isOver: IsOver,
+  ): Steps<Replacement<T>> {
     requireString('resourceVersion', resourceVersion);
-    const objects = Array.from(list); // copied, because user functions are called below
-    const keys: (string | undefined)[] = [];
-    const values: (Values[] | undefined)[] = [];
-    objects.forEach((object, i) => {
-      if (this.#column.storedObjectOf(object) !== undefined) return;
-      const key = this.#keyOf(object);
-      keys[i] = key;
-      this.unindexed.delete(key);
-      values[i] = this.#indices.valuesOf(toObject(object));
-    });
+    const objects = Array.from(list); // copied, because user functions are called
     // the object that has it may be removed before the list fails
     this.#resourceVersion = this.lastStoreSyncResourceVersion();
-    const held = this.#column.hold();
-    try {
-      this.#keepOnly(objects, keys); // first, to make room for the new objects
-      objects.forEach((object, i) => {
-        const stored = this.#column.storedObjectOf(object);
-        if (stored !== undefined) this.#meet(stored, object, noListeners);
-        // Here without a key: the stored object has left the core, because the list has it twice,
-        // with another object of its key between.
-        else this.#putObject(toObject(object), keys[i], values[i]);
-      });
-    } catch (error) {
-      this.#restore(held);
-      throw error;
-    } finally {
-      this.#column.release(held);
-    }
-    this.#column.spare.clear();
+    const result = yield* replacement(this.#replaced, objects, noListeners, isOver);
     this.#resourceVersion = resourceVersion;
+    return result;
   }
 
   /** The stored object with this object's key. */
@@ -215,9 +234,60 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return object;
   }
 
-  /** In no particular order. */
+  /**
+   * In no particular order. Makes each object in one turn of the event loop: 100 000 take some
+   * tenths of a second. `listAsync` and `iterate` take turns.
+   */
   list(): T[] {
     return this.#column.list();
+  }
+
+  /**
+   * As `list`, over several turns of the event loop: the objects that the store has when this is
+   * called, in no particular order, all of them, those under an index value, or those whose labels
+   * match.
+   *
+   * @throws CapstanError UNKNOWN_INDEX, INVALID_ARGUMENT for a malformed selector, ABORTED (as
+   *   rejections)
+   * @example
+   * const web = await informer.getIndexer().listAsync({ labelSelector: 'app=web' });
+   */
+  async listAsync(options: ListAsyncOptions<I> = {}): Promise<T[]> {
+    requireNames('options', options, 'option of listAsync()', LIST_ASYNC_NAMES);
+    requireSignalOptions({ signal: options.signal }, 'listAsync()');
+    const { index, labelSelector = '', signal } = options;
+    const isMatch = labelSelector === '' ? undefined : labelMatcher(labelSelector);
+    return this.selectAsync(
+      index,
+      isMatch && ((object: T): boolean => isMatch(labelsOf(object))),
+      signal,
+    );
+  }
+
+  /** @internal As `listAsync`. @param matches must not keep what it is given */
+  async selectAsync(
+    index: ListAsyncOptions<I>['index'],
+    matches: ((object: T) => boolean) | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<T[]> {
+    const slots = index && this.#indices.get(index.name).map.slots(index.value);
+    return inTurns(
+      (isOver) => this.#column.matching(slots, matches, isOver),
+      'listAsync()',
+      signal,
+    );
+  }
+
+  /**
+   * The objects one by one, in no particular order, also over several turns of the event loop: an
+   * object that is there all the time comes once, in the state that it has then.
+   *
+   * @example
+   * for (const pod of informer.getIndexer().iterate()) use(pod);
+   */
+  *iterate(): Generator<T, void, undefined> {
+    yield* [...this.#column.spare.values()];
+    for (const [, object] of this.#column.entries()) yield object;
   }
 
   /** In no particular order. */
@@ -266,12 +336,31 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * Adds indices, also over stored objects.
+   * Adds indices, also over stored objects: of 100 000 in one turn of the event loop, which takes
+   * about a tenth of a second for each index. `addIndexersAsync` takes turns.
    *
    * @throws CapstanError INDEX_EXISTS for a name that exists; then none is added
    */
   addIndexers(more: Record<string, IndexSpec<T>>): void {
-    this.#indices.add(more, this.#column);
+    runSteps(this.#indices.add(more, this.#column, NEVER_OVER));
+  }
+
+  /**
+   * As `addIndexers`, over several turns of the event loop. Until it resolves the indices are not
+   * there, but their functions are called for each change of the store.
+   *
+   * @throws CapstanError INDEX_EXISTS, INVALID_ARGUMENT, ABORTED (as rejections): none is added
+   */
+  async addIndexersAsync(
+    more: Record<string, IndexSpec<T>>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<void> {
+    requireSignalOptions(options, 'addIndexersAsync()');
+    await inTurns(
+      (isOver) => this.#indices.add(more, this.#column, isOver),
+      'addIndexersAsync()',
+      options.signal,
+    );
   }
 
   /** The indices as they were given. */
@@ -281,10 +370,17 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** @internal Removes the objects outside of these ranges. */
   letGo(kept: HashRanges): void {
+    runSteps(this.letGoInSteps(kept, NEVER_OVER));
+  }
+
+  /** @internal The same in steps. */
+  *letGoInSteps(kept: HashRanges, isOver: IsOver): Steps {
     // the object that has it may be removed
     this.#resourceVersion = this.lastStoreSyncResourceVersion();
-    for (const slot of this.#column.slots())
+    for (const slot of this.#column.slots()) {
       if (!kept.hasKey(this.#column.keyAt(slot))) this.#removeSlot(slot);
+      if (isOver()) yield;
+    }
     for (const key of this.#column.spare.keys())
       if (!kept.hasKey(key)) this.#column.spare.delete(key);
   }
@@ -334,19 +430,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     }
     this.#resourceVersion = object;
     return old;
-  }
-
-  /**
-   * What a replace by these objects would do: the object that each of them replaces, and tombstones
-   * of the removed ones.
-   *
-   * @internal
-   */
-  compare(objects: readonly T[]): {
-    replaced: (T | undefined)[];
-    gone: DeletedFinalStateUnknown<T>[];
-  } {
-    return this.#column.compare(objects, (object) => this.#slotOf(object));
   }
 
   /**
@@ -453,27 +536,6 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   #valuesAt(slot: number): readonly Values[] {
     const object = this.#column.at(slot);
     return object === undefined ? [] : this.#indices.valuesOf(object);
-  }
-
-  /** Removes all other objects; `keys` has the keys of the objects that are not stored objects. */
-  #keepOnly(objects: readonly T[], keys: readonly (string | undefined)[]): void {
-    const kept: true[] = [];
-    objects.forEach((object, i) => {
-      const key = keys[i];
-      const slot = key === undefined ? this.#slotOf(object) : this.#find(key);
-      if (slot >= 0) kept[slot] = true;
-    });
-    for (const slot of this.#column.slots()) if (kept[slot] === undefined) this.#removeSlot(slot);
-  }
-
-  /** Memory ran out in the middle of a list: removes its objects and restores the old ones. */
-  #restore(held: Held<T>): void {
-    this.#keepOnly([], []);
-    this.#column.restore(held, (object, key) => {
-      const stored = this.#column.storedObjectOf(object);
-      if (stored === undefined) this.#putObject(object, key);
-      else this.#meet(stored, object);
-    });
   }
 
   #removeSlot(slot: number): void {

@@ -85,6 +85,8 @@ export class UnseenWrites<T extends object> {
    * before the first list.
    */
   #gap = { after: '', upTo: '' };
+  /** Deletions that handlers get after a list, which is under way. */
+  #missed: { key: string; json: string; isLate: boolean }[] | undefined;
   /** Keys whose deletion handlers have got since that list began. */
   readonly #deletionsNotified = new Set<string>();
 
@@ -131,7 +133,7 @@ export class UnseenWrites<T extends object> {
       return;
     if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
     else if (cached === undefined && this.#isInGap(version) && !this.#deletionsNotified.has(key))
-      this.#notify(key, JSON.stringify(object)); // the answer to the write came after the list
+      this.#notify(key, JSON.stringify(object), true); // the answer came after the list
   }
 
   /** Forgets what is outside of the ranges: another cache has it. */
@@ -160,14 +162,16 @@ export class UnseenWrites<T extends object> {
   }
 
   /**
-   * Call this before a list replaces the content of the cache. @returns the argument for `replaced`
+   * Call this before a list replaces the content of the cache. Nothing is told then until
+   * `tellMissed`. @returns the argument for `replaced`
    */
   replacing(): string {
+    this.#missed = [];
     this.#deletionsNotified.clear();
     return this.#store.lastStoreSyncResourceVersion();
   }
 
-  /** Call this after it. @param before the result of `replacing` */
+  /** Call this once the cache has the list. @param before the result of `replacing` */
   replaced(before: string): void {
     const upTo = this.#store.lastStoreSyncResourceVersion();
     // Before the first write no deletions were recorded, so a late answer cannot be compared with
@@ -181,7 +185,19 @@ export class UnseenWrites<T extends object> {
     }
   }
 
-  #notify(key: string, json: string): void {
+  /** Call this once handlers have been told of the list, or it has failed. */
+  tellMissed(): void {
+    const missed = this.#missed ?? [];
+    this.#missed = undefined;
+    for (const { key, json, isLate } of missed)
+      if (!isLate || !this.#deletionsNotified.has(key)) this.#notify(key, json);
+  }
+
+  #notify(key: string, json: string, isLate = false): void {
+    if (this.#missed !== undefined) {
+      this.#missed.push({ key, json, isLate });
+      return;
+    }
     const { transformer, onDeleted, limits, expected } = this.#options;
     this.#deletionsNotified.add(key);
     const object = JSON.parse(json) as KubeObject;

@@ -3,9 +3,11 @@
  * then either throws OUT_OF_MEMORY and has changed nothing, so that it succeeds when it is made
  * again, or it never needed what was not there. At the end the cache gives everything back.
  */
+
 import assert from 'node:assert/strict';
 import { afterAll, describe, expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
+import { NEVER_OVER, runSteps } from '../../../bindings/base/wait.ts';
 import { DeletedFinalStateUnknown, labelIndex } from '../../../bindings/cache/index.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
@@ -243,20 +245,14 @@ describe('the end of memory', () => {
       spare += N - found;
 
       const fewer = [world.object(thing('f0', 3)), world.object(thing('new', 3))];
-      const { replaced, gone } = store.compare(fewer);
+      const keysBefore = store.listKeys().filter((key) => key !== 'n/f0');
+      x.memoryLimit(65_535);
+      const { replaced, gone } = runSteps(store.replaceInSteps(fewer, '3', false, NEVER_OVER));
       assert.deepEqual(
-        replaced.map((old) => old?.metadata.resourceVersion),
+        fewer.map((_, i) => replaced(i)?.metadata.resourceVersion),
         ['1', undefined],
       );
-      assert.deepEqual(
-        gone.map(({ key }) => key).sort(),
-        store
-          .listKeys()
-          .filter((key) => key !== 'n/f0')
-          .sort(),
-      );
-      x.memoryLimit(65_535);
-      store.replace(fewer, '3');
+      assert.deepEqual([...gone].map(({ key }) => key).sort(), keysBefore.sort());
       assert.deepEqual(store.listKeys().sort(), ['n/f0', 'n/new']);
       requireNothingLeft(world, `${pages} pages`);
     }

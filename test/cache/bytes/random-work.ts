@@ -4,9 +4,11 @@
  * what is stored, in every order; half of the stores get what stands for objects and make these
  * when somebody is told. Whatever is handed out is kept and read again later.
  */
+
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '../../../bindings/base/request.ts';
+import { runSteps } from '../../../bindings/base/wait.ts';
 import { LazyChange } from '../../../bindings/cache/bytes/change.ts';
 import { nameOfStored, storedObjectOf, toObject } from '../../../bindings/cache/bytes/lazy.ts';
 import { NOT_HANDED_OUT } from '../../../bindings/cache/bytes/stored-object.ts';
@@ -353,15 +355,17 @@ export class BytePlay {
     const { store } = this.world;
     const objects = list.map(([object]) => object);
     const before = new Map(this.#model);
-    const { replaced, gone } = store.compare(objects);
-    replaced.forEach((old, i) => {
+    const inSteps = this.#random.chance(0.5);
+    const isOver = (): boolean => inSteps && this.#random.chance(0.3);
+    const { replaced, gone } = runSteps(store.replaceInSteps(objects, 'listed', false, isOver));
+    const told = objects.map((_, i) => replaced(i));
+    told.forEach((old, i) => {
       const was = before.get(keyOf(objects[i] as Thing));
       assert.equal(old === undefined ? undefined : JSON.stringify(toObject(old)), was);
       if (old !== undefined && was !== undefined && this.#random.chance(0.3))
         this.#holds(toObject(old), was);
     });
     for (const { key, obj } of gone) this.#holds(obj, before.get(key) as string);
-    store.replace(objects, 'listed');
     this.#model.clear();
     for (const [object, json] of list) {
       this.#model.set(keyOf(object), json);

@@ -7,8 +7,10 @@
  * The trap is a real one of the real instance, an access outside of its memory, made in place of
  * the export that is armed.
  */
+
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
+import { NEVER_OVER, runSteps } from '../../../bindings/base/wait.ts';
 import { HashRanges } from '../../../bindings/cache/rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
 import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
@@ -198,7 +200,7 @@ const calls: Record<string, (world: World) => unknown> = {
   delete: (w) => w.store.delete(w.told),
   'delete by an object that is not stored': (w) => w.store.delete(w.coming),
   'a tombstone': (w) => w.store.delete(new DeletedFinalStateUnknown<Thing>('n/untold', undefined)),
-  compare: (w) => w.store.compare(w.listed),
+  'replace, told of': (w) => runSteps(w.store.replaceInSteps(w.listed, '9', false, NEVER_OVER)),
   replace: (w) => w.store.replace(w.listed, '9'),
   get: (w) => w.store.get(w.newer),
   getByKey: (w) => w.store.getByKey('n/untold'),
@@ -240,7 +242,6 @@ const later: Record<string, (world: World) => unknown> = {
   'add of a plain object': (w) => w.store.add(thing('plain', 9)),
   delete: (w) => w.store.delete(w.told),
   replace: (w) => w.store.replace([], ''),
-  compare: (w) => w.store.compare([]),
   get: (w) => w.store.get(w.newer),
   getByKey: (w) => w.store.getByKey('n/told'),
   list: (w) => w.store.list(),

@@ -132,7 +132,7 @@ test('notifications are overdue only while no promise of the handler is pending'
     { onAdd: () => answer as undefined },
     { name: 'test', clock, resync: 0 },
   );
-  processor.add(listener);
+  processor.add(listener, false);
   const add = (count: number): void => {
     for (let i = 0; i < count; i++)
       processor.distribute(

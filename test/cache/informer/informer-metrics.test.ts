@@ -65,6 +65,7 @@ describe('a provider of metrics', () => {
     server.put('b');
     await clock.settle();
     expect(calls.splice(0)).toContain('latency 0.5');
+    clock.slow = false;
     informer.addEventHandler(heldHandler().handler, { name: 'other' });
     informer.addEventHandler(heldHandler().handler, { name: 'other' });
     expect(readings()?.handlerBacklogs()).toEqual([

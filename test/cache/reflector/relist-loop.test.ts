@@ -107,7 +107,7 @@ describe('a change that the cache could not store', () => {
 
   test('does not end the informer, and relists no faster than the back-off', async () => {
     const { clock, server, informer, stop } = await follow();
-    const spy = vi.spyOn(Indexer.prototype, 'replace').mockImplementation(() => {
+    const spy = vi.spyOn(Indexer.prototype, 'replaceInSteps').mockImplementation(() => {
       throw new CapstanError('OUT_OF_MEMORY', 'no room');
     });
     const exchange = vi.spyOn(Indexer.prototype, 'exchange').mockImplementation(() => {
