@@ -6,7 +6,7 @@ import {
   WAIT_MODE,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { intern, release } from "./keys";
+import { intern, release, slotNew } from "./keys";
 import { ReadKey, readKey, readPair } from "./text";
 import { entryOf, moveEntry, sortEntries } from "./entry";
 import { endWait } from "./states";
@@ -59,6 +59,13 @@ export function delayAddPair(
 /** For a slot that the host found by itself. */
 export function delayAddSlot(queue: Table, slot: u32, at: f64, how: u32): i32 {
   return entryReady(queue) ? wait(queue, slot, at, how) : NO_MEMORY;
+}
+
+/** For a key that the host maps and that has no slot. */
+export function delayAddNew(queue: Table, at: f64, how: u32): i32 {
+  if (!entryReady(queue)) return NO_MEMORY;
+  const slot = slotNew(queue);
+  return slot < 0 ? slot : wait(queue, slot, at, how);
 }
 
 /** Ends a wait that is due and adds the key to the queue. */

@@ -13,15 +13,15 @@ export {
   slotNew as keysSlotNew, release as keysRelease, keysUsed,
 } from "./keys";
 export {
-  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot,
-  queueRules, queueState, queueLen, queueProcessing, queueDepth, queueStats, queueUnfinished,
-  queueLongest, priorityNew,
+  queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueAddNew, queueGet, queueTake,
+  queueDoneSlot, queueRules, queueState, queueLen, queueProcessing, queueDepth, queueStats,
+  queueUnfinished, queueLongest, priorityNew,
 } from "./queue";
 export { queueLastWait, queueLastWork } from "./states";
 export { delayNext } from "./waiting";
 export {
-  delayAdd, delayAddPair, delayAddSlot, delayAdvance, delayFire, delayPop, delayCancel, delayUntil,
-  delayWaiting,
+  delayAdd, delayAddPair, delayAddSlot, delayAddNew, delayAdvance, delayFire, delayPop, delayCancel,
+  delayUntil, delayWaiting,
 } from "./delay";
 export {
   priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom,

@@ -20,7 +20,7 @@ import {
   STATE_WAITING,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { intern, keysFree, keysNew, release, timeColumn } from "./keys";
+import { intern, keysFree, keysNew, release, slotNew, timeColumn } from "./keys";
 import { ReadKey, readKey, readPair } from "./text";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { Levels, levelsFree, levelsNew } from "./levels";
@@ -142,6 +142,12 @@ export function queueAddPair(queue: Table, first: externref, second: externref, 
 /** For a slot of a key that the host maps. */
 export function queueAddSlot(queue: Table, slot: u32, now: f64): i32 {
   return markDirty(queue, slot, now);
+}
+
+/** For a key that the host maps and that has no slot. */
+export function queueAddNew(queue: Table, now: f64): i32 {
+  const slot = slotNew(queue);
+  return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
 // How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which

@@ -56,7 +56,7 @@ const measured: Row[] = [
     bytes: readFileSync(`${root}/dist/wasm/cache.wasm`),
     budget: 16.25 * KIB, // a quarter for the ranges of hashes, which are checked on bytes
   },
-  { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 34 * KIB },
+  { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 36 * KIB },
   { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 84 * KIB },
   { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 51 * KIB },
   {

@@ -13,8 +13,9 @@ const write = (file: string, text: string): void =>
  */
 const UNGUARDED = new Set([
   ...['keysFind', 'keysFindPair', 'keysIntern', 'keysInternPair', 'keysSlotNew'],
-  ...['queueAdd', 'queueAddPair', 'queueAddSlot', 'queueGet', 'queueTake', 'queueDoneSlot'],
-  ...['queueLen', 'delayAdd', 'delayAddPair', 'delayAddSlot', 'delayAdvance', 'delayPop'],
+  ...['queueAdd', 'queueAddPair', 'queueAddSlot', 'queueAddNew', 'queueGet', 'queueTake'],
+  ...['queueDoneSlot', 'queueLen', 'delayAdd', 'delayAddPair', 'delayAddSlot', 'delayAddNew'],
+  ...['delayAdvance', 'delayPop'],
   ...['priorityAdd', 'priorityAddPair', 'priorityAddSlot', 'slotAdd', 'slotGet', 'slotDone'],
   ...['indexPut', 'indexPutSlot', 'objectIndex'],
 ]);

@@ -27,7 +27,7 @@ export type Order =
 /** What only a worker can tell about where it runs. */
 export interface WorkerFacts {
   /**
-   * Which side hashes keys: the core through the engine's string builtins, or a Map in JavaScript.
+   * Which side hashes keys: the core through the engine's string builtins, or JavaScript.
    */
   keyTable: 'wasm' | 'js';
   /** The smallest step of performance.now() that was seen, in milliseconds. */

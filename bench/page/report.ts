@@ -25,7 +25,7 @@ export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
 const plain = (text: string): string => text.replace(/[|<>[\]`*_\\\n\r]/g, ' ');
 
 export function environmentLine(e: Environment): string {
-  const keys = e.keyTable === 'wasm' ? 'keys hashed in Wasm' : 'keys interned by a JS Map';
+  const keys = e.keyTable === 'wasm' ? 'keys hashed in Wasm' : 'keys hashed in JS';
   return [
     `capstan ${plain(e.version)} (core ${showBytes(e.coreBytes)}, ${keys})`,
     plain(e.browser),

@@ -4,8 +4,8 @@
  * unless the Wasm pages at a tenth and at the end are equal, the JS heap has grown by less than 2
  * MiB, and nothing was lost or came out too often.
  *
- * `--keys js` has the keys interned in JS, as engines without string builtins do: it compiles the
- * core without them.
+ * `--keys js` has the keys found in JS, as engines without string builtins do: it compiles the core
+ * without them.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,8 @@
 /**
- * Which side hashes keys. The core, where the engine has string functions; a JS Map elsewhere (a
- * hash costs 240-300 ns there), on Bun, where they are slower than its Map, and for tables made
- * while the host gives no seed.
+ * Which side finds the slots of keys. The core, on Node, where the engine reads strings for it at
+ * the price of a load. JS elsewhere: in Deno and in Chromium a character read from Wasm costs more
+ * than twice as much, in Bun more than a look-up in JS, and engines without string functions take
+ * 240 to 300 ns to hash a key; and for tables made while the host gives no seed.
  */
 
 export type KeyMode = 'wasm' | 'js';
@@ -17,7 +18,17 @@ export function setKeyMode(mode: KeyMode | undefined): void {
 }
 
 export function keyMode(nativeStrings: boolean): KeyMode {
-  return chosen ?? (nativeStrings && !('Bun' in globalThis) ? 'wasm' : 'js');
+  return chosen ?? (nativeStrings && isNode() ? 'wasm' : 'js');
+}
+
+/** Deno and Bun have Node's `process`, too. */
+function isNode(): boolean {
+  const { process, Deno, Bun } = globalThis as {
+    process?: { versions?: { node?: string } };
+    Deno?: unknown;
+    Bun?: unknown;
+  };
+  return process?.versions?.node !== undefined && Deno === undefined && Bun === undefined;
 }
 
 /** Whether tables that are made now hash their keys in the core. */

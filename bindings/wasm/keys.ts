@@ -4,13 +4,14 @@
  *
  * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the
  *   keys;
- * - JS: a Map interns them and the core sees slots only.
+ * - JS: buckets.ts has them and the core sees slots only.
  *
  * key-mode.ts says which one a table has.
  */
 
 import { CapstanError, invalid, requireFunction, show } from '../base/errors.ts';
 import { hasMore, type Request, requestKey } from '../base/request.ts';
+import { ALIKE, Buckets, BY_SAMPLE, joinHashes, REACH, sample, whole } from './buckets.ts';
 import { type Core, NO_MEMORY, NOTHING } from './core.ts';
 import { hashesInWasm } from './key-mode.ts';
 
@@ -53,11 +54,15 @@ export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T>
   return key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
 }
 
-/** Makes the table of `handle`. Items are strings unless there is a key function. */
+/**
+ * Makes the table of `handle`. Items are strings unless there is a key function. `items`: where the
+ * owner keeps the items, by slot.
+ */
 export function keyTable<T>(
   core: Core,
   handle: number,
   key: KeyFunction<T> | undefined,
+  items?: (T | undefined)[],
 ): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
   const wasm = hashesInWasm(core);
@@ -66,7 +71,9 @@ export function keyTable<T>(
     return table as unknown as KeyTable<T>;
   }
   const text = textFunction(key);
-  return wasm ? new WasmTexts(core, handle, text) : new JsTexts(core, handle, text);
+  if (wasm) return new WasmTexts(core, handle, text);
+  const texts = key === undefined ? (items as (string | undefined)[] | undefined) : undefined;
+  return new JsTexts(core, handle, text, texts);
 }
 
 /** Any item of a queue without a key function. */
@@ -77,9 +84,8 @@ function stringItem(item: unknown): string {
 
 /**
  * Any item of a limiter without a key function. A controller hands it requests, whatever it was
- * made with; the length keeps `('a', 'b/c')` and `('a/b', 'c')` apart. An item with more than the
- * two parts is another kind of item: they alone would merge those of two clusters. What it throws
- * is a CapstanError.
+ * made with. An item with more than the two parts is another kind of item: they alone would merge
+ * those of two clusters. What it throws is a CapstanError.
  */
 export function limitedItem(item: unknown): string {
   if (typeof item === 'string') return item;
@@ -94,7 +100,7 @@ export function limitedItem(item: unknown): string {
       { cause },
     );
   }
-  return `${namespaceOf.length}/${namespaceOf}/${nameOf}`;
+  return joinPair(namespaceOf, nameOf);
 }
 
 function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
@@ -237,27 +243,27 @@ class WasmPairs implements KeyTable<Request> {
 }
 
 /**
- * A table that finds slots in JS; subclasses say how. Invariant: an item has a slot here exactly
- * while the core's record is in use.
+ * Slots found by a text in JS. Invariant: an item has a slot here exactly while the core's record
+ * is in use.
  */
-abstract class JsKeys<T> implements KeyTable<T> {
+class JsTexts<T> implements KeyTable<T> {
   #core: Exporting;
   readonly #handle: number;
+  readonly #text: KeyFunction<T>;
+  readonly #buckets = new Buckets();
+  /** By slot, as long as it is in use; the owner's items where those are the texts. */
+  readonly #texts: (string | undefined)[];
 
-  constructor(core: Core, handle: number) {
+  constructor(
+    core: Core,
+    handle: number,
+    text: KeyFunction<T>,
+    items: (string | undefined)[] | undefined,
+  ) {
     this.#core = core;
     this.#handle = handle;
-  }
-
-  protected abstract lookUp(item: T): number;
-  /** Remembers the slot of the item that was looked up last. */
-  protected abstract bind(slot: number): void;
-  protected abstract forgetAll(): void;
-  abstract released(slot: number): void;
-
-  closed(gone: Exporting): void {
-    this.#core = gone;
-    this.forgetAll();
+    this.#text = text;
+    this.#texts = items ?? [];
   }
 
   /**
@@ -265,118 +271,221 @@ abstract class JsKeys<T> implements KeyTable<T> {
    * throws.
    */
   find(item: T): number {
-    const slot = this.lookUp(item);
+    const text = this.#text(item);
+    const slot = this.#slotOf(text, this.#hash(text));
     if (slot === NOTHING) this.#core.exports.memoryPages();
     return slot;
   }
 
   intern(item: T): number {
-    const known = this.lookUp(item);
+    const text = this.#text(item);
+    const hash = this.#hash(text);
+    const known = this.#slotOf(text, hash);
     if (known !== NOTHING) return known;
-    const slot = this.#core.exports.keysSlotNew(this.#handle);
-    if (slot >= 0) this.bind(slot);
-    return slot;
+    return this.#bind(this.#core.exports.keysSlotNew(this.#handle), text, hash);
   }
 
   add(item: T, now: number): number {
-    const slot = this.intern(item);
-    return slot < 0 ? slot : this.#core.exports.queueAddSlot(this.#handle, slot, now);
+    const text = this.#text(item);
+    const hash = this.#hash(text);
+    const known = this.#slotOf(text, hash);
+    if (known !== NOTHING) return this.#core.exports.queueAddSlot(this.#handle, known, now);
+    return this.#bind(this.#core.exports.queueAddNew(this.#handle, now), text, hash);
   }
 
   wait(item: T, at: number, how: number): number {
-    const slot = this.intern(item);
-    if (slot < 0) return slot;
-    return this.#orGiveBack(slot, this.#core.exports.delayAddSlot(this.#handle, slot, at, how));
+    const text = this.#text(item);
+    const hash = this.#hash(text);
+    const known = this.#slotOf(text, hash);
+    if (known !== NOTHING) return this.#core.exports.delayAddSlot(this.#handle, known, at, how);
+    return this.#bind(this.#core.exports.delayAddNew(this.#handle, at, how), text, hash);
   }
 
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return this.#orGiveBack(
-      slot,
-      this.#core.exports.priorityAddSlot(this.#handle, slot, priority, now, after, how),
-    );
+    return addAtSlot(this, this.#core, this.#handle, slot, priority, now, after, how);
   }
 
-  /** A slot that was taken for an add that found no memory. */
-  #orGiveBack(slot: number, code: number): number {
-    if (code === NO_MEMORY && this.#core.exports.queueState(this.#handle, slot) === 0)
-      this.#giveBack(slot);
-    return code;
+  #hash(text: string): number {
+    return this.#buckets.how === BY_SAMPLE ? sample(text) : whole(text);
   }
 
-  #giveBack(slot: number): void {
-    this.#core.exports.keysRelease(this.#handle, slot);
-    this.released(slot);
-  }
-}
-
-class JsTexts<T> extends JsKeys<T> {
-  readonly #text: KeyFunction<T>;
-  readonly #slots = new Map<string, number>();
-  readonly #texts: string[] = []; // by slot, as long as it is in use
-  #last = ''; // looked up last: the key function is called once
-
-  constructor(core: Core, handle: number, text: KeyFunction<T>) {
-    super(core, handle);
-    this.#text = text;
-  }
-
-  protected lookUp(item: T): number {
-    this.#last = this.#text(item);
-    return this.#slots.get(this.#last) ?? NOTHING;
+  #slotOf(text: string, hash: number): number {
+    const { entries, mask } = this.#buckets;
+    const texts = this.#texts;
+    let alike = 0;
+    let i = hash & mask;
+    for (let step = 0; step < REACH; step++) {
+      const entry = entries[i] as number;
+      if (entry === 0) break;
+      if (((entry ^ hash) & ~mask) === 0) {
+        const slot = (entry & mask) - 1;
+        if (texts[slot] === text) return slot;
+        alike++;
+      }
+      i = (i + 1) & mask;
+    }
+    if (alike >= ALIKE) this.#buckets.isCrowded = true;
+    return this.#buckets.crowd?.find(text) ?? NOTHING;
   }
 
-  protected bind(slot: number): void {
-    this.#slots.set(this.#last, slot);
-    this.#texts[slot] = this.#last;
+  #bind(slot: number, text: string, hash: number): number {
+    if (slot < 0) return slot;
+    this.#texts[slot] = text;
+    if (this.#buckets.isCrowded || !this.#buckets.put(hash, slot)) this.#bindCrowded(slot);
+    return slot;
+  }
+
+  #bindCrowded(slot: number): void {
+    const textOf = (of: number): string => this.#texts[of] as string;
+    this.#buckets.putCrowded(slot, (of) => whole(textOf(of)), textOf);
   }
 
   released(slot: number): void {
-    this.#slots.delete(this.#texts[slot] as string);
-    this.#texts[slot] = '';
+    this.#buckets.remove(slot);
+    this.#texts[slot] = undefined;
   }
 
-  protected forgetAll(): void {
-    this.#slots.clear();
+  closed(gone: Exporting): void {
+    this.#core = gone;
     this.#texts.length = 0;
   }
 }
 
-/**
- * Name within namespace: neither string is joined, and each keeps the hash that the engine has
- * cached in it.
- */
-class JsPairs extends JsKeys<Request> {
-  readonly #namespaces = new Map<string, Map<string, number>>();
-  // by slot; copies, as a caller may change its object
-  readonly #keys: (Request | undefined)[] = [];
+function addAtSlot(
+  table: { released(slot: number): void },
+  { exports }: Exporting,
+  handle: number,
+  slot: number,
+  priority: number,
+  now: number,
+  after: number,
+  how: number,
+): number {
+  const code = exports.priorityAddSlot(handle, slot, priority, now, after, how);
+  // a slot that was taken for an add that found no memory
+  if (code === NO_MEMORY && exports.queueState(handle, slot) === 0) {
+    exports.keysRelease(handle, slot);
+    table.released(slot);
+  }
+  return code;
+}
 
-  protected lookUp(item: Request): number {
-    readRequest(item);
-    return this.#namespaces.get(namespaceOf)?.get(nameOf) ?? NOTHING;
+/** The same for requests: neither string is joined. */
+class JsPairs implements KeyTable<Request> {
+  #core: Exporting;
+  readonly #handle: number;
+  readonly #buckets = new Buckets();
+  // by slot; copies, as a caller may change its object
+  readonly #namespaces: string[] = [];
+  readonly #names: string[] = [];
+
+  constructor(core: Core, handle: number) {
+    this.#core = core;
+    this.#handle = handle;
   }
 
-  protected bind(slot: number): void {
-    let names = this.#namespaces.get(namespaceOf);
-    if (names === undefined) {
-      names = new Map();
-      this.#namespaces.set(namespaceOf, names);
+  find(item: Request): number {
+    readRequest(item);
+    const slot = this.#slotOf(namespaceOf, nameOf, this.#hash(namespaceOf, nameOf));
+    if (slot === NOTHING) this.#core.exports.memoryPages();
+    return slot;
+  }
+
+  intern(item: Request): number {
+    readRequest(item);
+    const namespace = namespaceOf;
+    const name = nameOf;
+    const hash = this.#hash(namespace, name);
+    const known = this.#slotOf(namespace, name, hash);
+    if (known !== NOTHING) return known;
+    return this.#bind(this.#core.exports.keysSlotNew(this.#handle), namespace, name, hash);
+  }
+
+  add(item: Request, now: number): number {
+    readRequest(item);
+    const namespace = namespaceOf;
+    const name = nameOf;
+    const hash = this.#hash(namespace, name);
+    const known = this.#slotOf(namespace, name, hash);
+    if (known !== NOTHING) return this.#core.exports.queueAddSlot(this.#handle, known, now);
+    return this.#bind(this.#core.exports.queueAddNew(this.#handle, now), namespace, name, hash);
+  }
+
+  wait(item: Request, at: number, how: number): number {
+    readRequest(item);
+    const namespace = namespaceOf;
+    const name = nameOf;
+    const hash = this.#hash(namespace, name);
+    const known = this.#slotOf(namespace, name, hash);
+    if (known !== NOTHING) return this.#core.exports.delayAddSlot(this.#handle, known, at, how);
+    const slot = this.#core.exports.delayAddNew(this.#handle, at, how);
+    return this.#bind(slot, namespace, name, hash);
+  }
+
+  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
+    const slot = this.intern(item);
+    if (slot < 0) return slot;
+    return addAtSlot(this, this.#core, this.#handle, slot, priority, now, after, how);
+  }
+
+  #hash(namespace: string, name: string): number {
+    if (this.#buckets.how === BY_SAMPLE) return joinHashes(sample(namespace), sample(name));
+    return joinHashes(whole(namespace), whole(name));
+  }
+
+  #slotOf(namespace: string, name: string, hash: number): number {
+    const { entries, mask } = this.#buckets;
+    const names = this.#names;
+    let alike = 0;
+    let i = hash & mask;
+    for (let step = 0; step < REACH; step++) {
+      const entry = entries[i] as number;
+      if (entry === 0) break;
+      if (((entry ^ hash) & ~mask) === 0) {
+        const slot = (entry & mask) - 1;
+        if (names[slot] === name && this.#namespaces[slot] === namespace) return slot;
+        alike++;
+      }
+      i = (i + 1) & mask;
     }
-    names.set(nameOf, slot);
-    this.#keys[slot] = { namespace: namespaceOf, name: nameOf };
+    if (alike >= ALIKE) this.#buckets.isCrowded = true;
+    return this.#buckets.crowd?.find(joinPair(namespace, name)) ?? NOTHING;
+  }
+
+  #bind(slot: number, namespace: string, name: string, hash: number): number {
+    if (slot < 0) return slot;
+    this.#namespaces[slot] = namespace;
+    this.#names[slot] = name;
+    if (this.#buckets.isCrowded || !this.#buckets.put(hash, slot)) this.#bindCrowded(slot);
+    return slot;
+  }
+
+  #bindCrowded(slot: number): void {
+    const namespace = (of: number): string => this.#namespaces[of] as string;
+    const name = (of: number): string => this.#names[of] as string;
+    this.#buckets.putCrowded(
+      slot,
+      (of) => joinHashes(whole(namespace(of)), whole(name(of))),
+      (of) => joinPair(namespace(of), name(of)),
+    );
   }
 
   released(slot: number): void {
-    const { namespace, name } = this.#keys[slot] as Request;
-    const names = this.#namespaces.get(namespace) as Map<string, number>;
-    names.delete(name);
-    if (names.size === 0) this.#namespaces.delete(namespace);
-    this.#keys[slot] = undefined;
+    this.#buckets.remove(slot);
+    this.#namespaces[slot] = '';
+    this.#names[slot] = '';
   }
 
-  protected forgetAll(): void {
-    this.#namespaces.clear();
-    this.#keys.length = 0;
+  closed(gone: Exporting): void {
+    this.#core = gone;
+    this.#namespaces.length = 0;
+    this.#names.length = 0;
   }
+}
+
+/** The length keeps `('a', 'b/c')` and `('a/b', 'c')` apart. */
+function joinPair(namespace: string, name: string): string {
+  return `${namespace.length}/${namespace}/${name}`;
 }

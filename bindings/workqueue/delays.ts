@@ -151,12 +151,14 @@ export class Delays<T> implements DelayCalls<T> {
     const ms = Math.min(at - clock.now(), HEARTBEAT_MS);
     this.disarm(); // if the clock throws below, no timer counts as set
     this.#timer = clock.setTimer(() => this.#fire(), ms);
+    this.#queue.core.timed.add(this.#queue);
     this.#inner?.waiters.add(this);
     this.#timerAt = clock.now() + ms;
   }
 
   disarm(): void {
     this.#inner?.waiters.delete(this);
+    this.#queue.core.timed.delete(this.#queue);
     if (this.#timer !== undefined) this.#queue.clock.clearTimer(this.#timer);
     this.#timer = undefined;
     this.#timerAt = NEVER;
@@ -184,6 +186,7 @@ export class Delays<T> implements DelayCalls<T> {
     this.#timer = undefined;
     this.#timerAt = NEVER;
     this.#inner?.waiters.delete(this);
+    this.#queue.core.timed.delete(this.#queue);
     if (this.#queue.shuttingDown()) {
       this.innerStopped(); // by a subclass that says so, or by the inner queue
       return undefined;

@@ -39,10 +39,11 @@ import { type KeyFunction, type KeyTable, keyTable } from '../wasm/keys.ts';
 import { Bound } from './bound.ts';
 import {
   type CoreOfQueue,
+  callWhenPoisoned,
   disposed,
   giveBack,
   type Holding,
-  holdQueue,
+  hold,
   makeTable,
 } from './core-resources.ts';
 import { CustomOrder } from './custom-order.ts';
@@ -163,12 +164,14 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     this.core = core;
     const coreOrder = order === undefined ? ORDER_LISTED : ORDER_BY_HOST;
     this.handle = makeTable(core, this.timed, levels, coreOrder, rules);
-    this.keys = keyTable(core, this.handle, this.keyFunction);
+    this.keys = keyTable(core, this.handle, this.keyFunction, this.items);
     const { handle, clock, hasLevels } = this;
-    this.#held = holdQueue(this, core, handle);
+    this.#held = { core, handle, free: 'queueFree' };
+    hold(this, this.#held);
     if (metered) {
       this.metrics = metricsFor(metricsProvider, { name, core, handle, clock, hasLevels });
       this.#held.metrics = this.metrics;
+      this.hasWaiting();
     }
     this.meter = this.metrics?.meter;
     this.slots = new Slots(this);
@@ -242,7 +245,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** How many items are ready to be handed out. */
   len(): number {
     if (this.order !== undefined) return this.order.len();
-    return this.guarded((exports) => exports.queueLen(this.handle));
+    try {
+      return this.core.exports.queueLen(this.handle);
+    } catch (cause) {
+      throw this.core.trapped(cause);
+    }
   }
 
   /**
@@ -267,7 +274,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     if (problem !== undefined) return Promise.reject(problem);
     try {
       const item = this.take();
-      if (item === undefined && !this.#over()) return this.gets.wait(signal, answer);
+      if (item === undefined && !this.#over()) {
+        this.hasWaiting();
+        return this.gets.wait(signal, answer);
+      }
       const tell = item === undefined ? undefined : this.taken();
       try {
         return Promise.resolve(answer(item)); // before the metrics, which may take another item
@@ -516,7 +526,9 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       if (this.hasLevels && !this.stopped) this.#draining = true;
       this.#stop();
       if (this.#inner !== undefined) return this.#inner.shutDownWithDrain(options);
-      return this.#idle() ? Promise.resolve() : this.#drains.wait(options?.signal);
+      if (this.#idle()) return Promise.resolve();
+      this.hasWaiting();
+      return this.#drains.wait(options?.signal);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -657,6 +669,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   get isDisposed(): boolean {
     return this.core === disposed;
+  }
+
+  /** @internal Something waits that must end when the core is poisoned. */
+  hasWaiting(): void {
+    callWhenPoisoned(this, this.#held);
   }
 
   /** @internal Nothing will ever be handed out again: the calls that wait reject. */

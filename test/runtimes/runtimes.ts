@@ -107,7 +107,7 @@ const REPORT_FAILURES = `
 
 const chromium: Runtime = {
   name: 'chromium',
-  claims: { runtime: 'chromium', keys: 'wasm', strings: 'native' },
+  claims: { runtime: 'chromium', keys: 'js', strings: 'native' },
   missing: 'install chromium so that it is on PATH, or set CHROMIUM to its path',
   find: () => process.env.CHROMIUM || onPath('chromium', 'chromium-browser', 'google-chrome'),
   fetch: { through: 'proxy', refusedAndReset: 'alike', gzipMembers: 'first' },
@@ -177,7 +177,7 @@ export const runtimes: readonly Runtime[] = [
   }),
   inProcess({
     name: 'deno',
-    claims: { runtime: 'deno', keys: 'wasm', strings: 'native' },
+    claims: { runtime: 'deno', keys: 'js', strings: 'native' },
     path: `@deno/${platform}${glibc}/deno`,
     flags: ['run', '--v8-flags=--expose-gc', '--no-prompt', '--allow-net=127.0.0.1'],
     env: { DENO_NO_UPDATE_CHECK: '1' },

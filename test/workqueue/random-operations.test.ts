@@ -17,6 +17,7 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { Random, testSeed } from '../helpers/random.ts';
+import { collidingWholes } from '../helpers/workqueue/colliding-keys.ts';
 import { distinctKeys, distinctRequests } from '../helpers/workqueue/hostile-keys.ts';
 import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
 import {
@@ -60,6 +61,32 @@ const requestKind: Kind<Request> = {
       ? { ...(distinctRequests[i] as Request) }
       : { namespace: `team-${i % 20}`, name: `web-${i}` },
   modelKey: ({ namespace, name }) => JSON.stringify([namespace, name]),
+};
+
+const colliding = collidingWholes(5);
+
+/**
+ * Keys that agree where a table in JS samples them, so that it changes over to a hash of the whole;
+ * and, one in six, keys that agree in that hash too, so that it changes over to a Map.
+ */
+const alikeKind: Kind<string> = {
+  name: 'strings that are alike',
+  key: undefined,
+  make: (i) =>
+    i % 6 === 5 && i < 6 * colliding.length
+      ? fresh(colliding[(i - 5) / 6] as string)
+      : `team-${i}/kube-root-ca.crt`,
+  modelKey: (item) => item,
+};
+
+const alikeRequests: Kind<Request> = {
+  name: 'requests that are alike',
+  key: requestKey,
+  make: (i) => {
+    const [namespace, name] = alikeKind.make(i).split('/');
+    return { namespace: namespace ?? '', name: name ?? '' };
+  },
+  modelKey: requestKind.modelKey,
 };
 
 const objectKind: Kind<{ readonly id: number }> = {
@@ -303,6 +330,19 @@ describe.each(implementations)('random operations, $name', (make) => {
 
   test.each(plans)('$operations on $keys keys in steps of $quantum ms: objects', (plan) => {
     total += play(random.fork(), objectKind, plan, make);
+  });
+});
+
+describe.each(implementations)('random operations on keys that are alike, $name', (make) => {
+  const random = new Random(seed ^ 0xa11ce);
+  const plans: readonly Plan[] = [
+    { operations: 20_000, keys: 40, life: 1_000, quantum: 5 },
+    { operations: 40_000, keys: 400, life: 20_000, quantum: 0 },
+  ];
+
+  test.each(plans)('$operations on $keys keys', (plan) => {
+    total += play(random.fork(), alikeKind, plan, make);
+    total += play(random.fork(), alikeRequests, plan, make);
   });
 });
 

@@ -103,3 +103,30 @@ export function randomKeys(count: number, length: number, random: Random): strin
   }
   return [...keys];
 }
+
+/**
+ * 2 ** `blocks` keys that are one to `whole` of bindings/wasm/buckets.ts, which has no secret: an
+ * attacker needs nothing but the source. Of each block there are two forms that leave the same
+ * state. Only every other character differs, as the others go into another state.
+ */
+export function collidingWholes(blocks: number): string[] {
+  const size = 4;
+  let state = 2 * size * blocks;
+  let keys = [''];
+  for (let block = 0; block < blocks; block++) {
+    const seen = new Map<number, string>();
+    for (let n = 0; ; n++) {
+      const units = n.toString(36).padStart(size, '0');
+      let next = state;
+      for (const unit of units) next = Math.imul(next ^ unit.charCodeAt(0), 0x01000193);
+      const twin = seen.get(next);
+      seen.set(next, units);
+      if (twin === undefined) continue;
+      const forms = [twin, units].map((form) => [...form].join('x').concat('x'));
+      keys = keys.flatMap((key) => forms.map((form) => key + form));
+      state = next;
+      break;
+    }
+  }
+  return keys;
+}

@@ -1,6 +1,6 @@
 /**
  * The two implementations that each suite runs over. Queues and limiters keep their keys in one of
- * two tables, hashed by the core or interned in JS; both must pass every case.
+ * two tables, found by the core or in JS; both must pass every case.
  */
 import {
   DelayingQueue,
@@ -51,6 +51,6 @@ function implementation(mode: KeyMode, name: string): Implementation {
 }
 
 export const implementations: readonly Implementation[] = [
-  implementation('wasm', 'keys hashed in Wasm'),
-  implementation('js', 'keys interned in JS'),
+  implementation('wasm', 'keys found in Wasm'),
+  implementation('js', 'keys found in JS'),
 ];

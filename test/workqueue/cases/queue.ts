@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { countListeners } from '../../helpers/abort-listeners.ts';
 import { expectRejection } from '../../helpers/expect-error.ts';
 import { settle, track } from '../../helpers/promise-state.ts';
+import { collidingWholes } from '../../helpers/workqueue/colliding-keys.ts';
 import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
 import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 import { drain, itemOf } from '../../helpers/workqueue/queue-items.ts';
@@ -95,6 +96,30 @@ export function queueCases(make: Implementation): void {
       for (const key of distinctKeys) queue.add(`${key}`);
       expect(queue.len()).toBe(distinctKeys.length);
       expect(drain(queue)).toEqual(distinctKeys);
+    });
+
+    // A table in JS looks at six characters of a key, then at all, then it takes a Map.
+    test.each([
+      ['the last characters', Array.from({ length: 2_000 }, (_, i) => `team-${i}/default`)],
+      ['all that a hash tells', collidingWholes(5)],
+    ])('keys that are one in %s come and go as others do', (_name, alike) => {
+      const queue = make.queue();
+      const others = Array.from({ length: 300 }, (_, i) => `web-${i}`);
+      queue.addAll(others.slice(0, 100));
+      queue.addAll(alike);
+      queue.addAll(others.slice(100, 200));
+      queue.addAll(alike.map((key) => `${key}`));
+      const want = [...others.slice(0, 100), ...alike, ...others.slice(100, 200)];
+      expect(queue.len()).toBe(want.length);
+      expect(drain(queue)).toEqual(want);
+      for (const key of [...alike, ...others]) {
+        queue.add(key);
+        queue.add(`${key}`);
+        expect(queue.tryGet()).toBe(key);
+        queue.done(`${key}`);
+        expect(queue.len()).toBe(0);
+      }
+      queue.dispose();
     });
 
     test('an equal new string is the same key', () => {

@@ -1,0 +1,199 @@
+/**
+ * The buckets of a table that finds slots in JS (keys.ts): a hash of 30 bits to the slots that may
+ * have it.
+ *
+ * Open addressing with linear probing; a deletion shifts back what lies behind. A bucket is 0 when
+ * empty; of 2^k buckets: |hash, bits k to 29|slot + 1, k bits|.
+ *
+ * The hash samples six characters: V8 takes 80 ns to find a fresh string in a Map, most of it to
+ * hash and to internalize the whole, and 16 to sample it and to compare it once. Where keys do not
+ * differ in those characters the table changes over to a hash of the whole; where that crowds too,
+ * as somebody chose the keys, to a Map.
+ */
+
+/** A key is at most so many buckets behind its home; of a million keys the last is 40 behind. */
+export const REACH = 64;
+/** So many keys of one hash, and the table changes over. */
+export const ALIKE = 8;
+const FIRST_BUCKETS = 64;
+/** Up to this length an array is a copy of ZEROS: a typed array takes V8 1 µs and more. */
+const FEW_BUCKETS = 1024;
+const ZEROS: readonly number[] = Array.from({ length: FEW_BUCKETS }, () => 0);
+/** The hash of a slot that is not in use. */
+const FREE = -1;
+
+/** How a table finds its keys. */
+export const BY_SAMPLE = 0;
+const BY_WHOLE = 1;
+const BY_MAP = 2;
+
+type Numbers = number[] | Int32Array;
+
+export class Buckets {
+  entries: Numbers = zeros(FIRST_BUCKETS);
+  mask = FIRST_BUCKETS - 1;
+  how = BY_SAMPLE;
+  /** Set by a look-up that has met ALIKE keys of one hash; and from BY_MAP on. */
+  isCrowded = false;
+  /** All keys, from BY_MAP on. */
+  crowd: Crowd | undefined;
+  #hashes: Numbers = zeros(FIRST_BUCKETS).fill(FREE); // by slot
+  #size = 0;
+
+  /** Puts a slot into a bucket. False: none is in reach, and nothing was changed. */
+  put(hash: number, slot: number): boolean {
+    if ((2 * this.#size >= this.mask || slot >= this.mask) && !this.#grow(slot)) return false;
+    if (!this.#place(hash, slot)) return false;
+    this.#hashes[slot] = hash;
+    this.#size++;
+    return true;
+  }
+
+  /** The same where put() is of no use: the table changes over first. */
+  putCrowded(slot: number, hashOf: (slot: number) => number, textOf: (slot: number) => string) {
+    while (this.how !== BY_MAP) {
+      this.how++;
+      this.isCrowded = false;
+      if (this.how === BY_WHOLE && this.#rehash(hashOf) && this.put(hashOf(slot), slot)) return;
+    }
+    this.crowd ??= this.#toMap(textOf);
+    this.crowd.set(textOf(slot), slot);
+  }
+
+  remove(slot: number): void {
+    if (this.crowd !== undefined) {
+      this.crowd.delete(slot);
+      return;
+    }
+    const { entries, mask } = this;
+    const hashes = this.#hashes;
+    this.#size--;
+    let hole = (hashes[slot] as number) & mask;
+    hashes[slot] = FREE;
+    while (((entries[hole] as number) & mask) !== slot + 1) hole = (hole + 1) & mask;
+    for (let i = (hole + 1) & mask; ; i = (i + 1) & mask) {
+      const entry = entries[i] as number;
+      if (entry === 0) break;
+      const home = (hashes[(entry & mask) - 1] as number) & mask;
+      // An entry may move back to the hole unless its home lies behind the hole.
+      if (((i - home) & mask) < ((i - hole) & mask)) continue;
+      entries[hole] = entry;
+      hole = i;
+    }
+    entries[hole] = 0;
+  }
+
+  #place(hash: number, slot: number): boolean {
+    const { entries, mask } = this;
+    let i = hash & mask;
+    for (let step = 0; step < REACH; step++) {
+      if (entries[i] === 0) {
+        entries[i] = (hash & ~mask) | (slot + 1);
+        return true;
+      }
+      i = (i + 1) & mask;
+    }
+    return false;
+  }
+
+  /** In the order of slots: one random access for each; in that of buckets it would be two. */
+  #placeAll(): boolean {
+    const hashes = this.#hashes;
+    for (let slot = 0; slot < hashes.length; slot++) {
+      const hash = hashes[slot] as number;
+      if (hash !== FREE && !this.#place(hash, slot)) return false;
+    }
+    return true;
+  }
+
+  #grow(slot: number): boolean {
+    const old = this.#hashes;
+    let count = (old.length < FEW_BUCKETS ? 4 : 2) * old.length;
+    while (slot >= count - 1) count *= 2;
+    const hashes = zeros(count).fill(FREE, old.length);
+    for (let i = 0; i < old.length; i++) hashes[i] = old[i] as number;
+    this.#hashes = hashes;
+    this.entries = zeros(count);
+    this.mask = count - 1;
+    return this.#placeAll();
+  }
+
+  #rehash(hashOf: (slot: number) => number): boolean {
+    const hashes = this.#hashes;
+    for (let slot = 0; slot < hashes.length; slot++)
+      if (hashes[slot] !== FREE) hashes[slot] = hashOf(slot);
+    this.entries.fill(0);
+    return this.#placeAll();
+  }
+
+  #toMap(textOf: (slot: number) => string): Crowd {
+    const crowd = new Crowd();
+    const hashes = this.#hashes;
+    for (let slot = 0; slot < hashes.length; slot++)
+      if (hashes[slot] !== FREE) crowd.set(textOf(slot), slot);
+    this.entries = zeros(FIRST_BUCKETS);
+    this.mask = FIRST_BUCKETS - 1;
+    this.#hashes = [];
+    this.isCrowded = true;
+    return crowd;
+  }
+}
+
+/** The keys of a table that no hash of ours tells apart. */
+class Crowd {
+  readonly #slots = new Map<string, number>();
+  readonly #texts: string[] = []; // by slot
+
+  find(text: string): number | undefined {
+    return this.#slots.get(text);
+  }
+
+  set(text: string, slot: number): void {
+    this.#slots.set(text, slot);
+    this.#texts[slot] = text;
+  }
+
+  delete(slot: number): void {
+    this.#slots.delete(this.#texts[slot] as string);
+    this.#texts[slot] = '';
+  }
+}
+
+function zeros(count: number): Numbers {
+  return count <= FEW_BUCKETS ? ZEROS.slice(0, count) : new Int32Array(count);
+}
+
+/** Of six characters, five of them at the end, where names differ. */
+export function sample(text: string): number {
+  const last = text.length - 1;
+  if (last < 4) return whole(text);
+  const a =
+    text.charCodeAt(last) |
+    (text.charCodeAt(last - 1) << 8) |
+    (text.charCodeAt(last - 2) << 16) |
+    (text.charCodeAt(last - 3) << 24);
+  const b = text.charCodeAt(last - 4) | (text.charCodeAt(last >> 1) << 8) | (last << 16);
+  return mix(Math.imul(a ^ (a >>> 15), 0x2c1b3c6d) + Math.imul(b, 0x85ebca6b));
+}
+
+/** Of all characters: FNV-1a of every other one, so that two multiplications run at a time. */
+export function whole(text: string): number {
+  const { length } = text;
+  let a = length;
+  let b = 0x2c1b3c6d;
+  for (let i = 1; i < length; i += 2) {
+    a = Math.imul(a ^ text.charCodeAt(i - 1), 0x01000193);
+    b = Math.imul(b ^ text.charCodeAt(i), 0x01000193);
+  }
+  if ((length & 1) === 1) a = Math.imul(a ^ text.charCodeAt(length - 1), 0x01000193);
+  return mix(Math.imul(a ^ (a >>> 15), 0x2c1b3c6d) + Math.imul(b ^ (b >>> 15), 0x85ebca6b));
+}
+
+/** The hash of a pair, from those of its parts. */
+export function joinHashes(first: number, second: number): number {
+  return (Math.imul(first, 0x9e3779b1) + second) & 0x3fffffff;
+}
+
+function mix(hash: number): number {
+  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+}
