@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import type { Figure } from '../../bench/measure/figures.ts';
 import { readFlags } from '../../bench/measure/flags.ts';
 import type { Memory } from '../../bench/queue/memory-load.ts';
 import type { Pauses } from '../../bench/queue/pauses-load.ts';
@@ -44,6 +45,24 @@ describe('flags', () => {
     [['5'], /5/],
   ])('reject %j', (args, message) => {
     expect(() => readFlags(args, flags)).toThrow(message);
+  });
+});
+
+describe('engines', () => {
+  it('figures of both peers for each number of keys', async () => {
+    const path = fileURLToPath(new URL('../../bench/queue/engines.ts', import.meta.url));
+    const args = ['--engine', 'node-26', '--rounds', '1', '--keys', '100', '--json', 'yes'];
+    const { stdout } = await run(process.execPath, [path, ...args]);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Figure);
+    expect(lines).toHaveLength(16);
+    for (const { peer, n, ns } of lines) {
+      expect(['capstan', 'naive']).toContain(peer);
+      expect(n).toBe(100);
+      expect(ns).toBeGreaterThan(0);
+    }
   });
 });
 

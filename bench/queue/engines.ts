@@ -1,0 +1,171 @@
+/**
+ * `npm run bench:engines -- [--engine NAME] [--rounds N] [--keys N] [--json yes]`: the works of the
+ * queues beside the naive port on each engine that tools/runtimes or this machine has, in one run.
+ * Of each work and number of keys it prints the ratio of the medians, ours to the naive port's, and
+ * both in ns per operation; below 1 we are faster. A work is a process of its own.
+ *
+ * The keys are `names(n)` of peers/naive-ts/workloads.mjs, the same in each run. Without --engine:
+ * all; one that is missing is named. Progress goes to stderr.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { installTool } from '../../scripts/install-tool.ts';
+import { Chromium, findChromium } from '../../test/helpers/chromium.ts';
+import { type Runtime, runtimes } from '../../test/runtimes/runtimes.ts';
+import { type Figure, geometricMean, layout, showCount } from '../measure/figures.ts';
+import { flagsOrExit } from '../measure/flags.ts';
+import { workloads } from '../peers/naive-ts/workloads.mjs';
+
+const ENGINES = ['node-22', 'node-24', 'node-26', 'deno', 'bun', 'chromium'] as const;
+type Engine = (typeof ENGINES)[number];
+const KEYS = [100, 1_000, 10_000, 100_000];
+/** Of the geometric mean of the ratios, by number of keys; and of each ratio. */
+const MEAN_GOAL: Record<number, number> = { 100: 0.7, 1000: 0.7, 100000: 0.5 };
+const WORK_GOAL = 1;
+const FLAGS: Record<Exclude<Engine, 'chromium'>, readonly string[]> = {
+  'node-22': ['--expose-gc'],
+  'node-24': ['--expose-gc'],
+  'node-26': ['--expose-gc'],
+  deno: ['run', '--no-config', '--no-check', '--v8-flags=--expose-gc'],
+  bun: [],
+};
+const LIMIT_MS = 300_000;
+
+const flags = flagsOrExit('npm run bench:engines --', {
+  engine: ['all', ...ENGINES],
+  rounds: 5,
+  keys: ['all', ...KEYS.map(String)],
+  json: ['no', 'yes'],
+});
+const bundle = fileURLToPath(new URL('../../build/bench-engines.mjs', import.meta.url));
+const run = promisify(execFile);
+
+type Measure = (work: string, counts: readonly number[]) => Promise<string[]>;
+
+const inProcess =
+  (program: string, args: readonly string[]): Measure =>
+  async (work, counts) => {
+    const all = [...args, bundle, work, counts.join(), String(flags.rounds)];
+    const limits = { timeout: LIMIT_MS, killSignal: 'SIGKILL' as const };
+    return (await run(program, all, limits)).stdout.trim().split('\n');
+  };
+
+/** A worker of a page in headless Chromium; a browser for each work. */
+const inPage =
+  (program: string): Measure =>
+  async (work, counts) => {
+    const worker = `import '/bundle.mjs';
+      onmessage = ({ data }) => {
+        const lines = [];
+        measureWork(...data, (line) => lines.push(line));
+        postMessage(lines);
+      };
+      postMessage([]);`;
+    const files: Record<string, [type: string, text: string]> = {
+      '/': ['text/html', '<!doctype html><title>bench</title>'],
+      '/worker.mjs': ['text/javascript', worker],
+      '/bundle.mjs': ['text/javascript', readFileSync(bundle, 'utf8')],
+    };
+    const server = createServer(({ url = '/' }, response) => {
+      const [type, text] = files[url] ?? ['text/plain', ''];
+      response.writeHead(files[url] ? 200 : 404, { 'content-type': type }).end(text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const browser = await Chromium.start(program);
+    try {
+      const { port } = server.address() as AddressInfo;
+      const page = await browser.open(`http://127.0.0.1:${port}/`);
+      return await page.evaluate<string[]>(`new Promise((resolve, reject) => {
+        const worker = new Worker('/worker.mjs', { type: 'module' });
+        worker.onerror = ({ message }) => reject(new Error(message));
+        worker.onmessage = ({ data }) => data.length > 0 ? resolve(data)
+          : worker.postMessage(${JSON.stringify([work, counts, flags.rounds])});
+      })`);
+    } finally {
+      await browser.stop();
+      server.close();
+    }
+  };
+
+function measureOf(engine: Engine): Measure | undefined {
+  if (engine === 'chromium') {
+    const program = findChromium();
+    return program === undefined ? undefined : inPage(program);
+  }
+  const runtime = runtimes.find(({ name }) => name === engine) as Runtime;
+  const program = runtime.find();
+  return program === undefined ? undefined : inProcess(program, FLAGS[engine]);
+}
+
+/** The table of one engine, and what of it misses its goal. */
+function show(engine: string, counts: readonly number[], figures: readonly Figure[]): void {
+  const works = Object.keys(workloads);
+  const of = (work: string, n: number): { ratio: number; text: string } => {
+    const [ours, theirs] = ['capstan', 'naive'].map((peer) =>
+      figures.find((figure) => figure.peer === peer && figure.work === work && figure.n === n),
+    ) as [Figure, Figure];
+    const ratio = ours.ns / theirs.ns;
+    return {
+      ratio,
+      text: `${ratio.toFixed(2)} (${ours.ns.toFixed(0)} / ${theirs.ns.toFixed(0)})`,
+    };
+  };
+  const means = counts.map((n) => geometricMean(works.map((work) => of(work, n).ratio)));
+  console.log(`\n${engine}`);
+  console.log(
+    layout([
+      ['', ...counts.map(showCount)],
+      ...works.map((work) => [work, ...counts.map((n) => of(work, n).text)]),
+      ['geometric mean', ...means.map((mean) => mean.toFixed(2))],
+    ]),
+  );
+  for (const work of works) {
+    for (const n of counts) {
+      const { ratio } = of(work, n);
+      if (ratio > WORK_GOAL)
+        console.log(`${work}, ${showCount(n)} keys: ${ratio.toFixed(2)}: LOST to the naive port`);
+    }
+  }
+  counts.forEach((n, i) => {
+    const [goal, mean] = [MEAN_GOAL[n], means[i] as number];
+    if (goal !== undefined && mean > goal)
+      console.log(`mean, ${showCount(n)} keys: ${mean.toFixed(2)}: goal ${goal} MISSED`);
+  });
+}
+
+try {
+  installTool('runtimes');
+} catch (error) {
+  console.error((error as Error).message); // those of this machine are measured
+}
+await build({
+  entryPoints: [fileURLToPath(new URL('engines-load.ts', import.meta.url))],
+  outfile: bundle,
+  bundle: true,
+  format: 'esm',
+  tsconfigRaw: '{}',
+  logLevel: 'error',
+});
+const counts = flags.keys === 'all' ? KEYS : [Number(flags.keys)];
+for (const engine of ENGINES) {
+  if (flags.engine !== 'all' && flags.engine !== engine) continue;
+  const measure = measureOf(engine);
+  if (measure === undefined) {
+    console.log(`\n${engine}: not on this machine`);
+    continue;
+  }
+  const figures: Figure[] = [];
+  for (const work of Object.keys(workloads)) {
+    process.stderr.write(`${engine}: ${work}\n`);
+    const lines = await measure(work, counts);
+    figures.push(...lines.map((line) => JSON.parse(line) as Figure));
+    if (flags.json === 'yes')
+      for (const line of lines) console.log(JSON.stringify({ engine, ...JSON.parse(line) }));
+  }
+  if (flags.json === 'no') show(engine, counts, figures);
+}
