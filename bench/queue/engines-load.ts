@@ -1,7 +1,7 @@
 /**
  * The works of the queues beside the naive port in any engine, for engines.ts, which bundles this
- * file: in a program by its arguments, `WORK KEYS,KEYS ROUNDS`, with a JSON line for each figure; in
- * a page's worker by `measureWork`.
+ * file: in a program by its arguments, `WORK KEYS,KEYS ROUNDS`, with a JSON line for each figure;
+ * in a page's worker by `measureWork`.
  *
  * Rounds are in turn, A B A B, and the first is not counted. The collector runs before each where
  * the engine has it for programs.
