@@ -8,26 +8,29 @@
  * all; one that is missing is named. Progress goes to stderr.
  */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { installTool } from '../../scripts/install-tool.ts';
 import { Chromium, findChromium } from '../../test/helpers/chromium.ts';
+import { finishesWithin, launch, onPath } from '../../test/runtimes/launch.ts';
 import { type Runtime, runtimes } from '../../test/runtimes/runtimes.ts';
 import { type Figure, geometricMean, layout, showCount } from '../measure/figures.ts';
 import { flagsOrExit } from '../measure/flags.ts';
 import { workloads } from '../peers/naive-ts/workloads.mjs';
 
-const ENGINES = ['node-22', 'node-24', 'node-26', 'deno', 'bun', 'chromium'] as const;
+const ENGINES = ['node-22', 'node-24', 'node-26', 'deno', 'bun', 'chromium', 'firefox'] as const;
 type Engine = (typeof ENGINES)[number];
 const KEYS = [100, 1_000, 10_000, 100_000];
 /** Of the geometric mean of the ratios, by number of keys; and of each ratio. */
 const MEAN_GOAL: Record<number, number> = { 100: 0.7, 1000: 0.7, 100000: 0.5 };
 const WORK_GOAL = 1;
-const FLAGS: Record<Exclude<Engine, 'chromium'>, readonly string[]> = {
+const FLAGS: Record<Exclude<Engine, 'chromium' | 'firefox'>, readonly string[]> = {
   'node-22': ['--expose-gc'],
   'node-24': ['--expose-gc'],
   'node-26': ['--expose-gc'],
@@ -55,47 +58,89 @@ const inProcess =
     return (await run(program, all, limits)).stdout.trim().split('\n');
   };
 
-/** A worker of a page in headless Chromium; a browser for each work. */
-const inPage =
-  (program: string): Measure =>
-  async (work, counts) => {
-    const worker = `import '/bundle.mjs';
-      onmessage = ({ data }) => {
-        const lines = [];
-        measureWork(...data, (line) => lines.push(line));
-        postMessage(lines);
-      };
-      postMessage([]);`;
-    const files: Record<string, [type: string, text: string]> = {
-      '/': ['text/html', '<!doctype html><title>bench</title>'],
-      '/worker.mjs': ['text/javascript', worker],
-      '/bundle.mjs': ['text/javascript', readFileSync(bundle, 'utf8')],
-    };
-    const server = createServer(({ url = '/' }, response) => {
-      const [type, text] = files[url] ?? ['text/plain', ''];
-      response.writeHead(files[url] ? 200 : 404, { 'content-type': type }).end(text);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const browser = await Chromium.start(program);
-    try {
-      const { port } = server.address() as AddressInfo;
-      const page = await browser.open(`http://127.0.0.1:${port}/`);
-      return await page.evaluate<string[]>(`new Promise((resolve, reject) => {
-        const worker = new Worker('/worker.mjs', { type: 'module' });
-        worker.onerror = ({ message }) => reject(new Error(message));
-        worker.onmessage = ({ data }) => data.length > 0 ? resolve(data)
-          : worker.postMessage(${JSON.stringify([work, counts, flags.rounds])});
-      })`);
-    } finally {
-      await browser.stop();
-      server.close();
-    }
+/** A page with a worker that measures one work and posts the lines to `/lines`. */
+async function withPage(
+  work: string,
+  counts: readonly number[],
+  open: (address: string) => Promise<() => Promise<void> | void>,
+): Promise<string[]> {
+  const args = JSON.stringify([work, counts, flags.rounds]);
+  const files: Record<string, [type: string, text: string]> = {
+    '/': ['text/html', '<!doctype html><title>bench</title><script src="/page.js"></script>'],
+    '/page.js': [
+      'text/javascript',
+      `const worker = new Worker('/worker.mjs', { type: 'module' });
+      const post = (body) => fetch('/lines', { method: 'POST', body });
+      worker.onerror = ({ message }) => post('error: ' + message);
+      worker.onmessage = ({ data }) => post(data);`,
+    ],
+    '/worker.mjs': [
+      'text/javascript',
+      `import '/bundle.mjs';
+      const lines = [];
+      measureWork(...${args}, (line) => lines.push(line));
+      postMessage(lines.join('\\n'));`,
+    ],
+    '/bundle.mjs': ['text/javascript', readFileSync(bundle, 'utf8')],
   };
+  const posted = Promise.withResolvers<string>();
+  const server = createServer(async (request, response) => {
+    const [type, text] = files[request.url ?? ''] ?? ['text/plain', ''];
+    response.writeHead(200, { 'content-type': type }).end(text);
+    if (request.method === 'POST') posted.resolve((await request.toArray()).join(''));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  try {
+    const lines = await finishesWithin(LIMIT_MS, posted.promise, () => `${work} in a page`);
+    if (lines.startsWith('error: ')) throw new Error(lines);
+    return lines.split('\n');
+  } finally {
+    await close();
+    server.close();
+    server.closeAllConnections();
+  }
+}
+
+/** A browser for each work. */
+const inChromium =
+  (program: string): Measure =>
+  (work, counts) =>
+    withPage(work, counts, async (address) => {
+      const browser = await Chromium.start(program);
+      await browser.open(address);
+      return () => browser.stop();
+    });
+
+/** The clock of a page steps by a millisecond unless told otherwise. */
+const PREFERENCES = `user_pref('privacy.reduceTimerPrecision', false);
+user_pref('browser.shell.checkDefaultBrowser', false);
+user_pref('datareporting.policy.dataSubmissionEnabled', false);
+`;
+
+const inFirefox =
+  (command: string): Measure =>
+  (work, counts) =>
+    withPage(work, counts, async (address) => {
+      const profile = mkdtempSync(join(tmpdir(), 'capstan-firefox-'));
+      writeFileSync(join(profile, 'user.js'), PREFERENCES);
+      const args = ['--headless', '--no-remote', '--profile', profile, address];
+      const firefox = launch({ command, args, cwd: profile });
+      return async () => {
+        firefox.end();
+        await firefox.ended;
+        rmSync(profile, { recursive: true, force: true });
+      };
+    });
 
 function measureOf(engine: Engine): Measure | undefined {
   if (engine === 'chromium') {
     const program = findChromium();
-    return program === undefined ? undefined : inPage(program);
+    return program === undefined ? undefined : inChromium(program);
+  }
+  if (engine === 'firefox') {
+    const program = onPath('firefox', 'firefox-esr');
+    return program === undefined ? undefined : inFirefox(program);
   }
   const runtime = runtimes.find(({ name }) => name === engine) as Runtime;
   const program = runtime.find();

@@ -1,8 +1,8 @@
 /**
  * Which side finds the slots of keys. The core, on Node, where the engine reads strings for it at
- * the price of a load. JS elsewhere: in Deno and in Chromium a character read from Wasm costs more
- * than twice as much, in Bun more than a look-up in JS, and engines without string functions take
- * 240 to 300 ns to hash a key; and for tables made while the host gives no seed.
+ * the price of a load. JS elsewhere: a character read from Wasm costs more than twice as much in
+ * Deno, Chromium and Firefox, in Bun more than a look-up in JS, and engines without string
+ * functions take 240 to 300 ns to hash a key; and for tables made while the host gives no seed.
  */
 
 export type KeyMode = 'wasm' | 'js';
