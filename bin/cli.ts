@@ -20,6 +20,7 @@ import { definitionsOf, definitionsOfCluster, isModule } from './definition-file
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
+import { runShards, SHARDS_FLAGS, SHARDS_HELP } from './shards.ts';
 import { typesOf } from './types.ts';
 import { usage } from './usage.ts';
 import { type WebhookFlags, webhookManifests } from './webhooks.ts';
@@ -117,6 +118,12 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     help: CRD_MIGRATE_HELP,
     options: CRD_MIGRATE_FLAGS,
     run: ({ values, positionals }) => runCrdMigrate(positionals, values),
+  },
+  shards: {
+    summary: 'prints who owns which shards, and how old their Leases are',
+    help: SHARDS_HELP,
+    options: SHARDS_FLAGS,
+    run: ({ values, positionals }) => runShards(positionals, values),
   },
   types: {
     summary: 'prints TypeScript types and resources of CustomResourceDefinitions',

@@ -3,6 +3,7 @@
  * read by the peer `@kubernetes/client-node`.
  */
 import { CapstanError } from 'capstan';
+import type { Transport } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { attempt } from './attempt.ts';
@@ -19,7 +20,7 @@ export const FIELD_OWNER = 'capstan';
 /** Calls a function with a client, and closes its connections when the function has ended. */
 export async function onCluster<T>(
   { kubeconfig, context }: ClusterChoice,
-  use: (client: Client) => Promise<T>,
+  use: (client: Client, transport: Transport) => Promise<T>,
 ): Promise<T> {
   const { KubeConfig } = await peer();
   const config = new KubeConfig();
@@ -36,7 +37,7 @@ export async function onCluster<T>(
     config.setCurrentContext(context);
   }
   await using transport = kubeConfigTransport(config);
-  return await use(newClient({ transport, fieldOwner: FIELD_OWNER }));
+  return await use(newClient({ transport, fieldOwner: FIELD_OWNER }), transport);
 }
 
 async function peer(): Promise<typeof import('@kubernetes/client-node')> {

@@ -17,6 +17,13 @@ export type {
   Tracer,
 } from '../controller/manager.ts';
 export type { ShardGate, Shards, ShardWorker } from '../controller/shards.ts';
+export {
+  type ReadShardsOptions,
+  readShards,
+  type ShardOverview,
+  type ShardReplicaOverview,
+  type ShardSlot,
+} from '../shards/overview.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
 export { type Certificates, certificateFiles } from './certificates.ts';
 export { type Checker, healthz } from './healthz.ts';
