@@ -6,6 +6,7 @@ import { handleError } from '../base/handle-error.ts';
 import type { SharedIndexInformer } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
 import { version } from '../generated/version.ts';
+import type { ShardReport } from '../shards/overview.ts';
 import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
 import type { GroupMember, GroupName } from './runnable-group.ts';
@@ -15,6 +16,7 @@ export interface ManagerReportParts {
   readonly startedAt: number | undefined;
   readonly stopping: boolean;
   readonly election: Election | undefined;
+  readonly shards?: { report(): ShardReport } | undefined;
   /** Whether the runnables of the leader were started. */
   readonly leads: boolean;
   readonly informers: ReadonlyMap<string, SharedIndexInformer<never, string>>;
@@ -25,7 +27,7 @@ export function buildManagerReport(
   parts: ManagerReportParts,
   options: ReportOptions,
 ): ManagerReport {
-  const { now, startedAt, stopping, election, informers, members } = parts;
+  const { now, startedAt, stopping, election, shards, informers, members } = parts;
   requireInteger('limit', options.limit ?? 0, 0);
   requireInteger('among', options.among ?? 0, 0);
   return {
@@ -34,6 +36,7 @@ export function buildManagerReport(
     now,
     stopping,
     ...(election === undefined ? {} : { leader: leaderReport(election) }),
+    ...(shards === undefined ? {} : { shards: shards.report() }),
     controllers: members.flatMap((member) => controllerReport(member, options)),
     informers: [...informers].map(
       ([key, informer]): InformerReport => ({ ...informer.status(), key, resource: key }),

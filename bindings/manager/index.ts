@@ -22,6 +22,7 @@ export {
   readShards,
   type ShardOverview,
   type ShardReplicaOverview,
+  type ShardReport,
   type ShardSlot,
 } from '../shards/overview.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';

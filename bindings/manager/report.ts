@@ -4,6 +4,7 @@
  */
 import type { InformerStatus } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport } from '../controller/index.ts';
+import type { ShardReport } from '../shards/overview.ts';
 
 /** The state of a manager at the time of the call. */
 export interface ManagerReport {
@@ -17,6 +18,8 @@ export interface ManagerReport {
   readonly stopping: boolean;
   /** Absent without leader election. */
   readonly leader?: LeaderReport;
+  /** Absent without shards. */
+  readonly shards?: ShardReport;
   readonly controllers: readonly ControllerReport[];
   readonly informers: readonly InformerReport[];
   readonly runnables: readonly RunnableReport[];

@@ -7,7 +7,9 @@ import { requireString } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import type { LeaseView, MapView } from './cluster-view.ts';
+import type { SlotState } from './local-slots.ts';
 import type { ShardObject } from './objects.ts';
+import type { MoveReason } from './plan.ts';
 import { ShardRequests } from './requests.ts';
 import type { ShardMap } from './shard-map.ts';
 import { rangeOfSlot } from './slots.ts';
@@ -32,6 +34,22 @@ export interface ShardOverview {
   readonly slots: readonly ShardSlot[];
   /** The replicas that have a Lease or own a slot, sorted by name. */
   readonly replicas: readonly ShardReplicaOverview[];
+}
+
+/** The shards as one of their replicas knows them. */
+export interface ShardReport extends ShardOverview {
+  /** The name of this replica. */
+  readonly replica: string;
+  /** Whether its Lease is valid now: without, it works on nothing. */
+  readonly isValid: boolean;
+  /** Whether each slot that the map gives to it is open. */
+  readonly isReady: boolean;
+  /** What this process does with each slot. */
+  readonly states: readonly SlotState[];
+  /** For how long the slot without an owner for the longest time has had none, in milliseconds. */
+  readonly unownedMs: number;
+  /** How many slots this process gave to replicas, as the coordinator. */
+  readonly moves: Readonly<Record<MoveReason, number>>;
 }
 
 export interface ShardSlot {

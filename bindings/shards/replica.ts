@@ -40,10 +40,12 @@ import {
   type ShardObject,
   versionNumber,
 } from './objects.ts';
-import type { ShardEvent } from './plan.ts';
+import { overviewOf, type ShardReport } from './overview.ts';
+import { MOVE_REASONS, type MoveReason, type ShardEvent } from './plan.ts';
 import { ShardRequests } from './requests.ts';
 import type { Move, ShardMap } from './shard-map.ts';
 import { rangeOfSlot, SLOTS, type SlotRange, slotOfHash, type WeighedHash } from './slots.ts';
+import { UnownedSlots } from './unowned.ts';
 
 /** What the process does with slots. */
 export interface ShardHost {
@@ -176,6 +178,7 @@ const LEAST_TIMEOUT_MS = 1000;
 /** At most so many slots are on their way at a time. */
 const MOST_MOVES = 16;
 const THRESHOLD = 0.1;
+const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
 /** The least time between two choices of edges. */
 const RECUT_PAUSE_MS = 600_000;
 /** Wake-ups are late by at most this part of a retry period, so that replicas spread out. */
@@ -194,6 +197,9 @@ export class ShardReplica {
   readonly #requests: ShardRequests;
   readonly #random: () => number;
   #life: Life;
+  /** Of the lives before. */
+  readonly #moves: Record<MoveReason, number> = { assigned: 0, died: 0, leaving: 0, rebalance: 0 };
+  readonly #unowned: UnownedSlots;
   readonly #known = new Map<string, number>();
   #knownEdges: readonly bigint[] | undefined;
   /** What failed the last time, so that one outage is one line. */
@@ -212,6 +218,7 @@ export class ShardReplica {
     const timeout = Math.max(leaseDuration / maxClockSkewRatio / 3, LEAST_TIMEOUT_MS);
     this.#random = guardRandom(random);
     this.#requests = new ShardRequests(transport, { ...this.#settings, timeout, wallNow });
+    this.#unowned = new UnownedSlots(this.#settings.id);
     this.#life = this.#begin();
   }
 
@@ -289,6 +296,40 @@ export class ShardReplica {
     };
   }
 
+  /** What is shown of the shards: on the live page and by metrics. */
+  report(): ShardReport {
+    const { id, namespace, clock } = this.#settings;
+    const { machine, name } = this.#life;
+    const { view } = machine;
+    const now = clock.now();
+    this.#unowned.observe(view, now);
+    const leases = [...machine.members().values()].filter((lease) => lease !== undefined);
+    const overview = overviewOf({
+      id,
+      namespace,
+      map: view.mapObject,
+      leases,
+      coordinator: view.lease(id)?.holder ?? '',
+      age: (lease) => view.age(lease.name, now),
+    });
+    const states = ALL.map((slot) => machine.slots.state(slot));
+    const isValid = machine.isValid(now);
+    const moves = { ...this.#moves };
+    for (const reason of MOVE_REASONS) moves[reason] += machine.moves[reason];
+    return {
+      ...overview,
+      replica: name,
+      isValid,
+      isReady:
+        isValid &&
+        machine.map !== undefined &&
+        overview.slots.every(({ slot, owner }) => owner !== name || states[slot] === 'open'),
+      states,
+      unownedMs: this.#unowned.longest(now),
+      moves,
+    };
+  }
+
   /**
    * Takes part until the signal fires; then hands over its slots, and resolves when it owns nothing
    * and its Lease is released. When `now` fires, it does not wait for others to take the slots.
@@ -321,7 +362,8 @@ export class ShardReplica {
               'release, in a form that this one cannot read: it has handed over its slots',
           );
         if (ended !== 'lost' || over.signal.aborted || this.#leave !== 'no') return;
-        const { name } = this.#life;
+        const { name, machine } = this.#life;
+        for (const reason of MOVE_REASONS) this.#moves[reason] += machine.moves[reason];
         this.#life = this.#begin();
         this.#settings.logger.warn('the Lease of this replica was taken over: it begins again', {
           replica: name,
@@ -381,6 +423,10 @@ export class ShardReplica {
     }
     if (!life.isRunning) return;
     const now = clock.now();
+    if (life.machine.view.revision !== life.observed) {
+      life.observed = life.machine.view.revision;
+      this.#unowned.observe(life.machine.view, now);
+    }
     const late = JITTER * retryPeriod * this.#random();
     const ms = Math.max(0, life.machine.wakeAt(now) - now) + late;
     life.timer = clock.setTimer(() => this.#step(life), ms);
@@ -564,6 +610,8 @@ class Life {
   readonly warming: (AbortController | undefined)[] = new Array(SLOTS);
   timer: unknown;
   isRunning = false;
+  /** The revision of the view that was observed last. */
+  observed = -1;
   why: EndReason | undefined;
   failure: { readonly error: unknown } | undefined;
 

@@ -18,6 +18,10 @@ const SOMETIMES = [
   'capstan_informer_metadata_only',
   'capstan_informer_not_indexed',
   'capstan_shard_foreign_events_total',
+  'capstan_shard_moves_total',
+  'capstan_shard_owned',
+  'capstan_shard_slots',
+  'capstan_shard_unowned_seconds',
   'leader_election_slowpath_total',
 ];
 

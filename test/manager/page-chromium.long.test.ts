@@ -6,7 +6,7 @@ import type { ControllerReport } from 'capstan/controller';
 import type { LivePageOptions, ManagerReport } from 'capstan/manager';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Chromium, findChromium, type OpenOptions, type Page } from '../helpers/chromium.ts';
-import { controllerOf, reportOf, runOf, sampleKey } from './page-samples.ts';
+import { controllerOf, reportOf, runOf, sampleKey, shardsOf } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
 const program = findChromium();
@@ -109,6 +109,25 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     );
     show({});
     await page.until(`!document.querySelector('${table}')`);
+  });
+
+  it('shows who owns which slots, and which are on their way', async () => {
+    report = reportOf({ shards: shardsOf() });
+    const page = await open();
+    expect(await text(page, '#lead')).toContain('Has 30 of 64 slots as web-6d8f-2kq4x-81c0');
+    expect(await page.evaluate(`document.querySelectorAll('.slots li').length`)).toBe(64);
+    expect(await page.evaluate(`document.querySelectorAll('.slots .ours').length`)).toBe(28);
+    expect(await text(page, '.slots .moving')).toBe('1→3');
+    expect(await page.evaluate(`document.querySelector('.slots .free').title`)).toBe(
+      'slot 63: no owner',
+    );
+    expect(await text(page, '#shards tbody')).toContain('web-6d8f-9nd7p-4be2 · coordinator');
+    report = reportOf({ shards: shardsOf({ isValid: false, map: 'newer' }) });
+    await page.until(`document.querySelector('#shards .said')`);
+    expect(await text(page, '#lead')).toContain('Works on nothing');
+    expect(await text(page, '#shards .said')).toContain('later release');
+    report = reportOf();
+    await page.until(`!document.querySelector('#shards')`);
   });
 
   it('lists the matches if there are several, and uses the one that is clicked', async () => {

@@ -3,7 +3,13 @@
  * test changes the part that it is about.
  */
 import type { Cause, ControllerReport, KeyReport, RunReport } from 'capstan/controller';
-import type { InformerReport, ManagerReport } from 'capstan/manager';
+import type {
+  InformerReport,
+  ManagerReport,
+  ShardReplicaOverview,
+  ShardReport,
+  ShardSlot,
+} from 'capstan/manager';
 
 /** The clock of the samples. */
 export const NOW = 5_000_000;
@@ -147,6 +153,61 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
     ],
     totals: { success: 12_842, requeue: 3, requeueAfter: 411, error: 97, terminal: 1, aborted: 0 },
     more: false,
+    ...more,
+  };
+}
+
+/** Two replicas that share slots, one that joins, and one that has died. */
+export function shardsOf(more: Partial<ShardReport> = {}): ShardReport {
+  const names = ['web-6d8f-2kq4x-81c0', 'web-6d8f-9nd7p-4be2', 'web-6d8f-x2x1p-0f37'];
+  const [a = '', b = '', c = ''] = names;
+  const slots = Array.from({ length: 64 }, (_, slot): ShardSlot => {
+    const owner = slot === 63 ? '' : slot < 30 ? a : slot < 60 ? b : c;
+    const isMoved = slot === 28 || slot === 29 || slot === 58;
+    return {
+      slot,
+      from: `0x${(slot * 4).toString(16).padStart(2, '0')}00000000000000`,
+      to: `0x${(slot * 4 + 4).toString(16).padStart(2, '0')}00000000000000`,
+      owner,
+      ...(isMoved && { movesTo: c, step: slot === 29 ? 'warming' : 'warm' }),
+      ...(owner !== '' && { objects: 290 + ((slot * 37) % 41) }),
+    };
+  });
+  const replica = (name: string, rest: Partial<ShardReplicaOverview>): ShardReplicaOverview => {
+    const own = slots.filter(({ owner }) => owner === name);
+    return {
+      name,
+      state: 'live',
+      slots: own.map(({ slot }) => slot),
+      incoming: slots.filter(({ movesTo }) => movesTo === name).length,
+      outgoing: own.filter(({ movesTo }) => movesTo !== undefined).length,
+      objects: own.reduce((sum, { objects = 0 }) => sum + objects, 0),
+      renewedMs: 900,
+      leaseDuration: 15_000,
+      epoch: 48_231,
+      ...rest,
+    };
+  };
+  return {
+    id: 'website-controller',
+    namespace: 'demo',
+    map: 'good',
+    epoch: 48_231,
+    isNew: false,
+    coordinator: b,
+    slots,
+    replicas: [
+      replica(a, {}),
+      replica(b, { renewedMs: 1700 }),
+      replica(c, { renewedMs: 200 }),
+      replica('web-6d8f-zz7lw-77aa', { state: 'ended', renewedMs: 18_400, epoch: 48_219 }),
+    ],
+    replica: a,
+    isValid: true,
+    isReady: true,
+    states: slots.map(({ owner }) => (owner === a ? 'open' : 'idle')),
+    unownedMs: 3400,
+    moves: { assigned: 64, died: 31, leaving: 0, rebalance: 4 },
     ...more,
   };
 }

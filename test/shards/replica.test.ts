@@ -247,6 +247,34 @@ describe('a replica', () => {
     expect(sum(a, b)).toEqual(ALL);
   });
 
+  it('reports slots, replicas, ages and moves, and for how long slots had no owner', async () => {
+    const rig = cluster();
+    const a = rig.start('a');
+    await rig.run(3 * RETRY);
+    const b = rig.start('b');
+    await rig.run(60_000);
+    const report = b.replica.report();
+    expect(report).toMatchObject({ id: 'web', map: 'good', replica: 'b-1', coordinator: 'a-1' });
+    expect(report).toMatchObject({ isValid: true, isReady: true, isNew: false, unownedMs: 0 });
+    expect(report.slots.filter(({ owner }) => owner === 'b-1')).toHaveLength(32);
+    expect(report.states.filter((state) => state === 'open')).toHaveLength(32);
+    expect(report.replicas).toMatchObject([
+      { name: 'a-1', state: 'live', objects: 3200 },
+      { name: 'b-1', state: 'live', objects: 3200 },
+    ]);
+    expect(report.replicas[0]?.renewedMs).toBeLessThan(2 * RETRY);
+    expect(a.replica.report().moves).toMatchObject({ assigned: 64, rebalance: 32, died: 0 });
+    a.kill();
+    await rig.run(LEASE - RETRY);
+    expect(b.replica.report().unownedMs).toBe(0);
+    await rig.run(RETRY);
+    expect(b.replica.report().replicas[0]?.state).toBe('expired');
+    expect(b.replica.report().unownedMs).toBeGreaterThanOrEqual(LEASE);
+    await rig.run(2 * RETRY + LEASE);
+    expect(b.replica.report()).toMatchObject({ unownedMs: 0, isReady: true, coordinator: 'b-1' });
+    expect(b.replica.report().moves).toMatchObject({ died: 32 });
+  });
+
   it('that is killed is replaced after a lease', async () => {
     const rig = cluster();
     const a = rig.start('a');

@@ -16,6 +16,7 @@ import {
   informers,
   leadership,
   runnables,
+  shards,
   spoken,
   verdictSection,
 } from './sections.ts';
@@ -100,6 +101,7 @@ function draw(state: LivePageState): void {
     state.controllers.map((each) => controller(each, state, actions)),
     state.controllers.length === 0 &&
       h('p', { key: 'none', class: 'empty' }, 'This manager has no controllers.'),
+    shards(state),
     informers(state),
     runnables(state),
   );

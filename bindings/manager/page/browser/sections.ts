@@ -3,6 +3,7 @@
 import { systemWallNow } from '../../../base/clock.ts';
 import { isLongWait } from '../../../cache/rest/rest.ts';
 import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
+import type { ShardReplicaOverview, ShardReport, ShardSlot } from '../../../shards/overview.ts';
 import type { InformerState, LivePageState } from '../state.ts';
 import type { Verdict, VerdictState } from '../verdict.ts';
 import { causeText, hasFailed, label, span } from '../words.ts';
@@ -104,8 +105,9 @@ const MARKS: Readonly<Record<VerdictState, Mark>> = {
   idle: 'none',
 };
 
-export function leadership({ leader, stopping }: LivePageState): Description {
+export function leadership({ leader, shards, stopping }: LivePageState): Description {
   if (stopping) return state('stop', 'This process is ending');
+  if (shards !== undefined) return share(shards);
   if (leader === undefined) return state('good', 'No leader election: this process works alone');
   const { holder, holdsLease, identity, lease, validMs } = leader;
   const valid =
@@ -119,6 +121,118 @@ export function leadership({ leader, stopping }: LivePageState): Description {
   if (holder === undefined || holder === '') return state('wait', 'Nobody leads', of);
   if (holder === identity) return state('stop', 'Lost its lease as ', h('b', {}, identity), of);
   return state('wait', 'Stands by: ', h('b', {}, holder), ' leads', of);
+}
+
+/** The part of the work that this process has. */
+function share({ id, namespace, replica, isValid, isReady, slots }: ShardReport): Description {
+  const of = h('span', { class: 'soft' }, ` · shards ${namespace}/${id}`);
+  const who = h('b', {}, replica);
+  if (!isValid) return state('stop', 'Works on nothing, as its Lease is not valid: ', who, of);
+  if (slots.length === 0) return state('wait', 'Waits for a map as ', who, of);
+  const owned = slots.filter(({ owner }) => owner === replica).length;
+  const words = `Has ${owned} of ${slots.length} slots as `;
+  return state(isReady ? 'good' : 'wait', words, who, of);
+}
+
+const REPLICA_MARKS: Readonly<Record<ShardReplicaOverview['state'], Mark>> = {
+  live: 'good',
+  leaving: 'wait',
+  expired: 'fail',
+  ended: 'none',
+  gone: 'stop',
+};
+
+const MAP_TEXTS: Readonly<Record<Exclude<ShardReport['map'], 'good'>, string>> = {
+  missing: 'There is no map yet.',
+  changed: 'The map was changed by somebody else: the coordinator writes it anew.',
+  newer: 'The map is of a later release: this process hands over its slots.',
+};
+
+/** Who owns which slots, and which are on their way. */
+export function shards({ shards: all }: LivePageState): Child {
+  if (all === undefined) return undefined;
+  const { slots, replicas, replica, coordinator, unownedMs, epoch, map, isNew } = all;
+  const numbers = new Map(replicas.map(({ name }, i) => [name, i + 1]));
+  const moving = slots.filter(({ movesTo }) => movesTo !== undefined).length;
+  const free = slots.filter(({ owner }) => owner === '').length;
+  return section(
+    'shards',
+    'Shards',
+    map !== 'good' && h('p', { class: 'said' }, MAP_TEXTS[map]),
+    isNew && h('p', { class: 'said' }, 'The map is new: slots wait until all have seen it.'),
+    h(
+      'dl',
+      { class: 'figures' },
+      amount('slots here', figure(slots.filter(({ owner }) => owner === replica).length)),
+      amount('moving', figure(moving)),
+      amount('without owner', figure(free), free > 0),
+      amount('longest without', unownedMs > 0 ? span(unownedMs) : '–', unownedMs > 0),
+      amount('epoch', figure(epoch)),
+    ),
+    slots.length > 0 &&
+      h(
+        'ol',
+        { class: 'slots', 'aria-label': 'The owner of each slot' },
+        slots.map((slot) => slotBox(slot, numbers, slot.owner === replica)),
+      ),
+    table(
+      'Replicas',
+      REPLICA_COLUMNS,
+      replicas.map((each) => replicaRow(each, all, numbers, coordinator)),
+    ),
+  );
+}
+
+/** The numbers of the owner, and of the replica that gets the slot. */
+function slotBox(
+  { slot, owner, movesTo, step, objects }: ShardSlot,
+  numbers: ReadonlyMap<string, number>,
+  isOurs: boolean,
+): Description {
+  const number = (name: string): string => `${numbers.get(name) ?? '–'}`;
+  const way = movesTo === undefined ? '' : `→${number(movesTo)}`;
+  const count = objects === undefined ? '' : `, ${figure(objects)} objects`;
+  const goes = movesTo === undefined ? '' : `, to ${movesTo}: ${step}`;
+  const title = `slot ${slot}: ${owner === '' ? 'no owner' : owner}${goes}${count}`;
+  const kind = owner === '' ? 'free' : movesTo !== undefined ? 'moving' : isOurs ? 'ours' : '';
+  return h('li', { key: `${slot}`, class: kind, title, 'aria-label': title }, number(owner), way);
+}
+
+const REPLICA_COLUMNS = [
+  { title: 'Replica', kind: 'main' },
+  { title: 'State' },
+  { title: 'Slots', kind: 'figure' },
+  { title: 'Objects', kind: 'figure' },
+  { title: 'Renewed', kind: 'time' },
+  { title: 'Follows', kind: 'figure' },
+  { title: 'Moves', kind: 'wide' },
+] as const;
+
+function replicaRow(
+  { name, state: word, slots, incoming, outgoing, objects, renewedMs, epoch }: ShardReplicaOverview,
+  { replica }: ShardReport,
+  numbers: ReadonlyMap<string, number>,
+  coordinator: string,
+): Row {
+  const notes = [name === replica && 'this process', name === coordinator && 'coordinator'];
+  const said = notes.filter((note) => note !== false).join(', ');
+  const moves = [incoming > 0 && `${incoming} to it`, outgoing > 0 && `${outgoing} from it`];
+  return {
+    key: name,
+    cells: [
+      [
+        h('b', {}, `${numbers.get(name)} `),
+        name,
+        said && h('span', { class: 'soft' }, ` · ${said}`),
+      ],
+      state(REPLICA_MARKS[word], word),
+      figure(slots.length),
+      figure(objects),
+      renewedMs < 0 ? 'never' : `${span(renewedMs)} ago`,
+      figure(epoch),
+      h('span', { class: 'soft' }, moves.filter((move) => move !== false).join(', ') || '–'),
+    ],
+  };
 }
 
 const CONTROLLER_MARKS: Readonly<Record<ControllerReport['state'], Mark>> = {

@@ -1,0 +1,47 @@
+/** The metrics of a manager with `shards`, from the report of its replica. */
+import { expositionText, labelPairs, metricFamily, type Sample } from '../base/exposition.ts';
+import type { Collector } from '../controller/index.ts';
+import type { ShardReport } from '../shards/overview.ts';
+import { MOVE_REASONS } from '../shards/plan.ts';
+
+const STATES = ['draining', 'idle', 'open', 'warm', 'warming'] as const;
+
+/** @param report of the replica, made when somebody asks */
+export function shardMetrics(report: () => ShardReport): Collector {
+  return { name: 'shards', text: () => textOf(report()) };
+}
+
+function textOf({ id, replica, slots, states, moves, unownedMs }: ShardReport): string {
+  const of = (value: number, more: Readonly<Record<string, string>> = {}): Sample => [
+    labelPairs({ name: id, ...more }),
+    value,
+  ];
+  const owned = slots.filter(({ owner }) => owner === replica).length;
+  const inState = (state: string): number => states.filter((one) => one === state).length;
+  return expositionText([
+    ...metricFamily(
+      'counter',
+      'capstan_shard_moves_total',
+      'Number of slots that got another owner, written by this process as the coordinator.',
+      MOVE_REASONS.map((reason) => of(moves[reason], { reason })),
+    ),
+    ...metricFamily(
+      'gauge',
+      'capstan_shard_owned',
+      'Number of slots that the map gives to this process.',
+      [of(owned)],
+    ),
+    ...metricFamily(
+      'gauge',
+      'capstan_shard_slots',
+      'Number of slots by what this process does with them.',
+      STATES.map((state) => of(inState(state), { state })),
+    ),
+    ...metricFamily(
+      'gauge',
+      'capstan_shard_unowned_seconds',
+      'For how long the slot that has had no owner for the longest time has had none.',
+      [of(unownedMs / 1000)],
+    ),
+  ]);
+}
