@@ -26,6 +26,7 @@ import {
   type Client,
   type EventRecorder,
   instrumentTransport,
+  newClient,
   RestClientMetrics,
 } from '../client/index.ts';
 import type {
@@ -53,6 +54,7 @@ import type { GroupMember, GroupName, RunnableGroup } from './runnable-group.ts'
 import { type GroupedRunnable, Runnables } from './runnables.ts';
 import { Servers, type Service } from './servers.ts';
 import { shardClient } from './shard-client.ts';
+import { shardMetrics } from './shard-metrics.ts';
 import { shardTransport } from './shard-transport.ts';
 import { ManagedShards, type ManagerShards } from './shards.ts';
 import type { WebhookServer } from './webhook-server.ts';
@@ -216,7 +218,6 @@ class RuntimeManager implements ControllerManager {
       ...(this.shards && { ranges: [] }),
     };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
-    this.shards?.bind(this.cache);
     const client = settings.newClient({
       logger,
       clock,
@@ -226,9 +227,16 @@ class RuntimeManager implements ControllerManager {
     });
     this.client = this.shards ? shardClient(client, this.shards) : client;
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
-    this.#recorders = new EventRecorders(this.client, settings, this.#deadline.signal, (runnable) =>
-      this.add(runnable),
-    );
+    const recordersOf = (client: Client): EventRecorders =>
+      new EventRecorders(client, settings, this.#deadline.signal, (runnable) => this.add(runnable));
+    this.#recorders = recordersOf(this.client);
+    if (this.shards !== undefined) {
+      const { replica } = this.shards;
+      // The map is in no slot of this process.
+      const anywhere = newClient({ transport: measured, clock, logger });
+      this.shards.bind(this.cache, recordersOf(anywhere).get('capstan.dev/shards'));
+      this.#collectors.add(shardMetrics(() => replica.report()));
+    }
     for (const collector of [
       this.queueMetrics,
       informers,
@@ -317,6 +325,7 @@ class RuntimeManager implements ControllerManager {
         startedAt: this.#startedAt,
         stopping: this.#halt.signal.aborted,
         election: this.#election,
+        shards: this.shards?.replica,
         leads: this.#leads,
         informers: this.cache.informers(),
         members: this.#runnables.members(),

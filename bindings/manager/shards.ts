@@ -17,6 +17,7 @@ import { abortable, deferred, sleep } from '../base/wait.ts';
 import { ListWatch, type Resource, type Transport } from '../cache/index.ts';
 import type { HashRange } from '../cache/rest/hash-ranges.ts';
 import { resourceId } from '../cache/rest/resource.ts';
+import type { EventSink } from '../client/index.ts';
 import {
   notOwned,
   type ShardGate,
@@ -24,6 +25,7 @@ import {
   type ShardWorker,
   shardText,
 } from '../controller/shards.ts';
+import type { ShardEvent } from '../shards/plan.ts';
 import { type ShardHost, ShardReplica, type ShardStatus } from '../shards/replica.ts';
 import { SLOTS, type SlotRange, type WeighedHash } from '../shards/slots.ts';
 import { inClusterNamespace } from './election.ts';
@@ -39,6 +41,10 @@ const PREPARE_MS = 10_000;
 /** How long a count of the objects is good, in milliseconds. */
 const COUNTED_MS = 30_000;
 const PAGE = 500;
+const WARNINGS: ReadonlySet<ShardEvent['reason']> = new Set([
+  'ShardReplicaLost',
+  'ShardMoveAbandoned',
+]);
 
 /** The shards of a manager, with their state for reports. */
 export interface ManagerShards extends Shards {
@@ -64,6 +70,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
   readonly #writes = new Set<{ readonly slot: number; readonly abort: AbortController }>();
   readonly #opened = new Set<number>();
   #cache: ManagedCache | undefined;
+  #events: EventSink | undefined;
   #warming: Promise<void> | undefined;
   #startedAt = 0;
   #counted: number[] = new Array<number>(SLOTS).fill(0);
@@ -105,9 +112,13 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     });
   }
 
-  /** The cache whose ranges follow the slots. */
-  bind(cache: ManagedCache): void {
+  /**
+   * @param cache whose ranges follow the slots
+   * @param events that takes what the coordinator does, with a client that may write anything
+   */
+  bind(cache: ManagedCache, events: EventSink): void {
     this.#cache = cache;
+    this.#events = events;
   }
 
   /**
@@ -252,6 +263,17 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
 
   drop(slot: number): void {
     if (this.#ranges.delete(slot)) queueMicrotask(() => this.#setRanges());
+  }
+
+  /** What the coordinator has done becomes an event on the map. */
+  event({ reason, note }: ShardEvent): void {
+    const [namespace, name] = this.map.split('/') as [string, string];
+    const { mapUid } = this.replica;
+    const metadata = { namespace, name, ...(mapUid !== '' && { uid: mapUid }) };
+    this.#events?.event(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata },
+      { type: WARNINGS.has(reason) ? 'Warning' : 'Normal', reason, action: 'ShareSlots', note },
+    );
   }
 
   weight(slot: number): number {

@@ -2,7 +2,7 @@
  * What is shown of shards: the map, the replicas and their Leases, as plain JSON. `capstan shards`
  * makes it of the objects that it reads, and the live page of what its replica knows.
  */
-import { systemClock } from '../base/clock.ts';
+import { systemClock, systemWallNow } from '../base/clock.ts';
 import { requireString } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { requireTransport, type Transport } from '../cache/rest/transport.ts';
@@ -217,14 +217,14 @@ export async function readShards(
     namespace,
     clock: systemClock,
     timeout: READ_TIMEOUT_MS,
-    wallNow: Date.now,
+    wallNow: systemWallNow,
   });
   const [map, leases, leader] = await Promise.all([
     requests.read('map', 0, signal),
     requests.read('leases', 0, signal),
     requests.read('leader', 0, signal),
   ]);
-  const now = Date.now();
+  const now = systemWallNow();
   return overviewOf({
     id,
     namespace,

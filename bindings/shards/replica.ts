@@ -227,6 +227,11 @@ export class ShardReplica {
     return this.#life.name;
   }
 
+  /** The uid of the map; empty before one was seen. */
+  get mapUid(): string {
+    return this.#life.machine.view.mapObject?.uid ?? '';
+  }
+
   /** Whether the Lease of this process is valid now: a look at the clock. */
   isValid(): boolean {
     return this.#life.machine.isValid(this.#settings.clock.now());

@@ -1,4 +1,4 @@
-/** `capstan shards` on the embedded server: what it prints of maps and Leases as replicas write them. */
+/** `capstan shards` on the embedded server, on maps and Leases as replicas write them. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -106,7 +106,7 @@ SLOTS  OWNER  OBJECTS  MOVE
   expect(list.stdout).toBe('NAMESPACE  ID   REPLICAS\noperators  web  3\n');
 });
 
-it('exits with 2 when a slot has no living owner, and when the map cannot be followed', async () => {
+it('exits with 2 without a living owner of a slot, or a map to follow', async () => {
   const missing = await shards('web', '--namespace', NAMESPACE);
   expect(missing).toMatchObject({ code: 2, stderr: '' });
   expect(missing.stdout).toContain('there is no map');

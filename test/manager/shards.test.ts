@@ -40,6 +40,19 @@ const Classes = defineResource<KubeObject & { metadata: { name: string } }>()({
   namespaced: false,
 });
 
+interface Told extends KubeObject {
+  readonly reason?: string;
+  readonly type?: string;
+  readonly regarding?: { readonly kind?: string; readonly uid?: string };
+}
+const Events = defineResource<Told>()({
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+});
+
 const TEAMS = Array.from({ length: 40 }, (_, i) => `team-${i}`);
 const keyOf = ({ namespace, name }: Request): string => `${namespace}/${name}`;
 
@@ -254,6 +267,36 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     );
     expect(cached[0]! + cached[1]!).toBe(80);
     expect(reported).toEqual([]);
+  });
+
+  test('tell what they do by their report, and by events on the map', async () => {
+    const cluster = rig();
+    await cluster.fill();
+    const a = cluster.start('a');
+    await cluster.until(() => cluster.isSettled(a));
+    const b = cluster.start('b');
+    await cluster.until(() => cluster.isSettled(a, b));
+    const { shards, runnables } = b.manager.report();
+    expect(shards).toMatchObject({ id: 'web', map: 'good', isReady: true, unownedMs: 0 });
+    expect(shards?.coordinator).toMatch(/^a-/);
+    expect(shards?.states.filter((state) => state === 'open').length).toBeGreaterThan(9);
+    expect(shards?.replicas.map(({ state }) => state)).toEqual(['live', 'live']);
+    expect(runnables).toContainEqual(
+      expect.objectContaining({ name: 'events of capstan.dev/shards', state: 'running' }),
+    );
+    expect(a.manager.report().shards?.moves.rebalance).toBeGreaterThan(9);
+    a.isCut = true;
+    await cluster.until(() => cluster.slots(b).length === 64);
+    await cluster.clock.run(5000);
+    const map = await cluster.others.get(ConfigMaps, { namespace: 'default', name: 'web' });
+    const { items } = await cluster.others.list(Events, { namespace: 'default' });
+    const told = items.map(({ reason, type, regarding }) => [reason, type, regarding?.kind]);
+    expect(told).toContainEqual(['ShardMapWritten', 'Normal', 'ConfigMap']);
+    expect(told).toContainEqual(['ShardsRebalanced', 'Normal', 'ConfigMap']);
+    expect(told).toContainEqual(['ShardReplicaLost', 'Warning', 'ConfigMap']);
+    const lost = items.find(({ reason }) => reason === 'ShardReplicaLost');
+    expect(lost?.regarding?.uid).toBe(map.metadata.uid);
+    a.isCut = false;
   });
 
   test('wait for a reconcile under way before another one may begin', async () => {

@@ -1,0 +1,95 @@
+/**
+ * A replica of shards, as in a real program: `replica-process.ts KUBECONFIG JOURNAL IDENTITY`. Its
+ * controller copies `data.want` of ConfigMaps to `data.done`. It writes what it does to the journal
+ * at once, so that nothing is lost when it is killed. SIGTERM hands its slots over and ends it.
+ */
+import { openSync, writeSync } from 'node:fs';
+import { KubeConfig } from '@kubernetes/client-node';
+import { kubeConfigTransport } from 'capstan/client-node';
+import { type Logger, newControllerManagedBy } from 'capstan/controller';
+import { ConfigMap } from 'capstan/kinds';
+import { newManager } from 'capstan/manager';
+import type { ShardLogEntry } from '../../helpers/shards/judge-shards.ts';
+import { GROUP, SHARD_DURATIONS, WORK_MS } from './settings.ts';
+
+const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
+
+// Before the journal exists: a process with a journal ends gracefully.
+const end = new AbortController();
+process.on('SIGTERM', () => end.abort());
+
+const file = openSync(journal, 'a');
+/** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
+const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+const write = (entry: ShardLogEntry): void => void writeSync(file, `${JSON.stringify(entry)}\n`);
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The log says when slots open and close. */
+const KINDS: Readonly<Record<string, 'opens' | 'closes'>> = {
+  'a slot opens': 'opens',
+  'a slot closes': 'closes',
+};
+const logger: Logger = {
+  debug(message, fields) {
+    const kind = KINDS[message];
+    if (kind !== undefined) write({ kind, at: now(), slot: Number(fields?.slot) });
+  },
+  info: console.info,
+  warn: console.warn,
+  error: console.error,
+};
+
+const config = new KubeConfig();
+config.loadFromFile(kubeconfig);
+const transport = kubeConfigTransport(config);
+const manager = newManager({
+  transport,
+  logger,
+  shards: { ...GROUP, ...SHARD_DURATIONS, replica: identity },
+});
+
+let runs = 0;
+newControllerManagedBy(manager)
+  .for(ConfigMap, {
+    predicates: [
+      {
+        delete({ object }) {
+          const { namespace, name } = object.metadata ?? {};
+          const key = `${namespace}/${name}`;
+          if (name !== GROUP.id) write({ kind: 'deleted', at: now(), key }); // not the map
+          return false;
+        },
+      },
+    ],
+  })
+  .withOptions({ maxConcurrentReconciles: 8 })
+  .complete(async (request) => {
+    const object = await manager.client.get(ConfigMap, request);
+    const { want, done } = object.data ?? {};
+    if (want === undefined || want === done) return; // nothing to do, or the map
+    const run = ++runs;
+    write({ kind: 'begin', at: now(), key: `${request.namespace}/${request.name}`, run });
+    try {
+      await sleep(WORK_MS * Math.random());
+      const sentAt = now();
+      const { metadata } = object;
+      await manager.client.update(ConfigMap, { metadata, data: { want, done: want } });
+      write({ kind: 'wrote', at: now(), sentAt, run });
+    } catch (error) {
+      const { code } = error as { code?: string };
+      write({ kind: 'refused', at: now(), run, code: code ?? 'other' });
+      if (code !== 'SHARD_NOT_OWNED') throw error;
+    } finally {
+      write({ kind: 'end', at: now(), run });
+    }
+  });
+
+setInterval(() => {
+  const { user, system } = process.cpuUsage();
+  const { rss } = process.memoryUsage();
+  write({ kind: 'usage', at: now(), cpuMs: (user + system) / 1000, rss });
+}, 1000).unref();
+
+await manager.start({ signal: end.signal });
+await transport.close?.();
+process.exit(0);

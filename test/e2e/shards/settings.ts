@@ -1,0 +1,15 @@
+/** The settings that all replicas share. */
+export const GROUP = { namespace: 'default', id: 'hand-overs' } as const;
+
+/** A Lease has whole seconds; the ratios are close to those of the defaults. */
+export const SHARD_DURATIONS = {
+  leaseDuration: 3000,
+  renewDeadline: 2000,
+  retryPeriod: 500,
+} as const;
+
+/** The label of the ConfigMaps that are worked on. */
+export const LOAD = 'capstan-load';
+
+/** Work that is not a write takes up to so long, in milliseconds. */
+export const WORK_MS = 20;
