@@ -64,7 +64,7 @@ const measured: Row[] = [
     bytes: await bundle('leaderelection'),
     budget: 12 * KIB,
   },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 124 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 126 * KIB },
   {
     what: 'capstan/apimachinery, minified',
     bytes: await bundle('apimachinery'),
@@ -78,7 +78,7 @@ const measured: Row[] = [
   { what: 'capstan/kinds, minified', bytes: await bundle('kinds'), budget: 4 * KIB },
   // An object literal: whatever it would import, such as the checks of defineResource, shows here.
   { what: 'Pod of capstan/kinds', bytes: await bundleOf('Pod', 'kinds'), budget: KIB / 4 },
-  { what: 'live page', bytes: Buffer.from(livePage), budget: 10 * KIB },
+  { what: 'live page', bytes: Buffer.from(livePage), budget: 11 * KIB },
 ];
 
 const kib = (bytes: number): string => `${(bytes / KIB).toFixed(1)} KiB`.padStart(10);
