@@ -32,8 +32,10 @@ export {
   listEnded,
 } from "./stream";
 export {
-  objectsNew, objectsFree, objectAt, objectRetain, objectRelease, objectOf, objectReady, objectPut,
+  objectsNew, objectsFree, objectRetain, objectRelease, objectOf, objectReady, objectPut,
   objectTake, objectReplace, objectsLive, objectsTotal, objectSize, objectMark, objectsMarked,
-  objectSlot,
+  objectSlot, objectCounted, objectsUncount,
 } from "./objects";
+export { objectAt, objectHead } from "./images";
+export { objectsPack } from "./pack";
 export { eventStage, objectStage, objectStageLike } from "./stage";

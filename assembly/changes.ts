@@ -7,15 +7,16 @@ import {
   CHANGED_ANNOTATIONS, CHANGED_DELETION, CHANGED_GENERATION, CHANGED_LABELS, CHANGED_METADATA,
   CHANGED_SPEC, CHANGED_STATUS, CHANGED_VERSION, MET_CHANGES, MET_OBJECT, MET_REFERENCES, NOTHING,
 } from "./abi";
-import {
-  Objects, ByteSpan, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes,
-  spanAt, spanOf, spansOf,
-} from "./objects";
+import { headAt, objectAt } from "./images";
+import { objectOf, objectSlot, sameBytes } from "./objects";
 import { Table } from "./record";
 import {
   ANNOTATIONS, DELETION_TIMESTAMP, LABELS, MANAGED_FIELDS, METADATA_GENERATION, RESOURCE_VERSION,
   SPEC, STATUS, indexIn, shapeCount,
 } from "./shapes";
+import {
+  ByteSpan, Objects, StoredObject, jsonOf, metaSpanOf, spanAt, spanOf, spansOf,
+} from "./stored";
 
 function spansDiffer(aJson: usize, a: ByteSpan | null, bJson: usize, b: ByteSpan | null): bool {
   if (a === null || b === null) return a != b;
@@ -107,6 +108,6 @@ export function objectMeet(objects: Objects, version: u32, keys: Table): i32 {
   const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
   met.object = old;
   met.changes = old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version);
-  met.references = old < 0 ? 0 : objectAt(objects, <u32>old).references;
+  met.references = old < 0 ? 0 : headAt(objects, <u32>old).references;
   return slot;
 }

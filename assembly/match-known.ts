@@ -11,7 +11,7 @@ import { BACKSLASH, QUOTE, skipScalar } from "./json";
 
 /** How many of the first `most` bytes are equal. */
 @inline
-function equalBytes(a: usize, b: usize, most: usize): usize {
+export function equalBytes(a: usize, b: usize, most: usize): usize {
   let n: usize = 0;
   for (; n + 64 <= most; n += 64) {
     const p = a + n, q = b + n;

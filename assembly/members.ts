@@ -8,7 +8,8 @@
 // Raw loads: bytes of the text.
 
 import { NO_SHAPE } from "./abi";
-import { Objects, jsonOf, objectAt, spanAt } from "./objects";
+import { objectAt } from "./images";
+import { Objects, jsonOf, spanAt } from "./stored";
 import { MOST_MEMBERS, isOdd, memberAt, nestedShapeOf } from "./shapes";
 import { skipAny, skipSpaces, skipText } from "./skip";
 

@@ -5,89 +5,25 @@
 // number. It counts its references: a slot, a delta that waits, or a host's list; the release of
 // the last one frees the bytes.
 //
-// Raw loads: SIMD registers of two texts, and both shapes in one word.
+// How a version lies in memory is drawn in stored.ts.
 //
-//   |length u32|topShape u16|metaShape u16|references u32|flags u32|spans|JSON|
-//   spans: of each member of the object, then of its metadata, |start u32|end u32|, from the first
-//   byte of the JSON on
+// Raw loads: SIMD registers of two texts.
 
-import {
-  IS_ASCII, IS_MARKED, NOTHING, NO_MEMORY, STORED_FLAGS, STORED_LENGTH, STORED_REFERENCES,
-  STORED_SHAPES, STORED_SPANS,
-} from "./abi";
+import { IS_MARKED, NOTHING, NO_MEMORY } from "./abi";
 import {
   arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal,
 } from "./arena";
-import { Arena, BLOCK_HEAD } from "./holes";
+import { forgetIndexed } from "./difference";
+import { familiesFree } from "./families";
+import { BLOCK_HEAD } from "./holes";
+import { headAt, imageForget, imagesFree, objectAt } from "./images";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { Table } from "./record";
-import { METADATA, NAME, NAMESPACE, hasName, indexIn, shapeCount } from "./shapes";
-
-const OBJECTS_BYTES: u32 = 64;
-
-/**
- * A store of versions.
- *
- *   |arena|free|freeRoom|freeCount|versions|slots|slotsRoom|spare|, each u32
- */
-@unmanaged
-export class Objects {
-  arena: Arena;
-  free: usize; // block of u32, version numbers to be used again
-  // numbers it has room for: all that were ever made, so that a release needs no memory
-  freeRoom: u32;
-  freeCount: u32;
-  versions: u32; // numbers ever made: all are below it
-  slots: usize; // block of u32, version + 1 by slot
-  slotsRoom: u32;
-  // version + 1 without references, whose block the next one takes if it fits, as it is still in
-  // the cache; 0: none
-  spare: u32;
-}
-
-/** A version, before its spans and its JSON; drawn at the top of the file. */
-@unmanaged
-export class StoredObject {
-  length: u32; // of the JSON
-  topShape: u16;
-  metaShape: u16;
-  references: u32;
-  flags: u32;
-}
-
-/** Where a member's value lies, from the first byte of the JSON on: |start u32|end u32|. */
-@unmanaged
-export class ByteSpan {
-  start: u32;
-  end: u32;
-}
-
-// The host reads these fields by their words in abi.ts.
-if (
-  offsetof<StoredObject>("length") != STORED_LENGTH << 2 ||
-  offsetof<StoredObject>("topShape") != STORED_SHAPES << 2 ||
-  offsetof<StoredObject>("references") != STORED_REFERENCES << 2 ||
-  offsetof<StoredObject>("flags") != STORED_FLAGS << 2 ||
-  offsetof<StoredObject>() != STORED_SPANS << 2
-) ERROR("the words of StoredObject in abi.ts are others");
-
-/** Where the spans of a version begin. */
-@inline
-export function spansOf(stored: StoredObject): usize {
-  return changetype<usize>(stored) + offsetof<StoredObject>();
-}
-
-/** Both shapes in one word: topShape in the lower half. */
-@inline
-export function shapesOf(stored: StoredObject): u32 {
-  return load<u32>(changetype<usize>(stored), offsetof<StoredObject>("topShape"));
-}
-
-@inline
-export function spanAt(spans: usize, index: u32): ByteSpan {
-  return changetype<ByteSpan>(spans + (<usize>index << 3));
-}
+import { NAME, NAMESPACE } from "./shapes";
+import {
+  ByteSpan, IS_COUNTED, IS_PACKED, OBJECTS_BYTES, Objects, Packed, jsonOf, metaSpanOf,
+} from "./stored";
 
 /** A store of versions, or null when there is no memory. */
 export function objectsNew(): Objects | null {
@@ -110,6 +46,8 @@ export function objectsFree(objects: Objects): void {
   if (free != 0) blockFree(free, objects.freeRoom << 2);
   const slots = objects.slots;
   if (slots != 0) blockFree(slots, objects.slotsRoom << 2);
+  imagesFree(objects);
+  familiesFree(objects);
   blockFree(changetype<usize>(objects), OBJECTS_BYTES);
 }
 
@@ -131,7 +69,7 @@ function widened(block: usize, room: u32, count: u32): usize {
 }
 
 /** A number for a version, or NO_MEMORY. */
-function takeNumber(objects: Objects): i32 {
+export function takeNumber(objects: Objects): i32 {
   const count = objects.freeCount;
   if (count != 0) {
     objects.freeCount = count - 1;
@@ -149,7 +87,7 @@ function takeNumber(objects: Objects): i32 {
   return <i32>number;
 }
 
-function giveNumber(objects: Objects, number: u32): void {
+export function giveNumber(objects: Objects, number: u32): void {
   const count = objects.freeCount;
   setWord(objects.free, count, number);
   objects.freeCount = count + 1;
@@ -181,47 +119,6 @@ export function objectSlot(objects: Objects, version: u32, keys: Table, intern: 
     : keysFindObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name));
 }
 
-/**
- * The span of the member of a version at a place, if it has the name; else null.
- *
- * @param place counted from that of the metadata, as kind and apiVersion may be absent
- */
-export function storedMember(
-  stored: StoredObject, place: i32, name: usize, length: u32,
-): ByteSpan | null {
-  const shape = <u32>stored.topShape;
-  const index = <u32>(indexIn(shape, METADATA) + place);
-  return hasName(shape, index, name, length) ? spanAt(spansOf(stored), index) : null;
-}
-
-export function isStoredAscii(stored: StoredObject): bool {
-  return (stored.flags & IS_ASCII) != 0;
-}
-
-/** Where a version lies until the next call that may need memory. */
-@inline
-export function objectAt(objects: Objects, version: u32): StoredObject {
-  return changetype<StoredObject>(arenaAt(objects.arena, version));
-}
-
-@inline
-export function jsonOf(stored: StoredObject): usize {
-  const count = shapeCount(<u32>stored.topShape) + shapeCount(<u32>stored.metaShape);
-  return changetype<usize>(spanAt(spansOf(stored), count));
-}
-
-@inline
-export function spanOf(stored: StoredObject, known: usize): ByteSpan | null {
-  const index = indexIn(<u32>stored.topShape, known);
-  return index < 0 ? null : spanAt(spansOf(stored), index);
-}
-
-@inline
-export function metaSpanOf(stored: StoredObject, known: usize): ByteSpan | null {
-  const index = indexIn(<u32>stored.metaShape, known);
-  return index < 0 ? null : spanAt(spansOf(stored), shapeCount(<u32>stored.topShape) + <u32>index);
-}
-
 /** Gives the block of the spare version back to the arena. */
 function dropSpare(objects: Objects): void {
   const spare = objects.spare;
@@ -243,6 +140,11 @@ export function newVersion(objects: Objects, exactly: u32): i32 {
       return <i32>(spare - 1);
     }
   }
+  return placedVersion(objects, bytes);
+}
+
+/** A version with a new block of so many bytes; or NO_MEMORY. */
+export function placedVersion(objects: Objects, bytes: u32): i32 {
   const number = takeNumber(objects);
   if (number < 0) return NO_MEMORY;
   if (arenaAlloc(objects.arena, bytes, <u32>number) != 0) return number;
@@ -280,16 +182,38 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
 
 /** One reference more. */
 export function objectRetain(objects: Objects, version: u32): void {
-  const stored = objectAt(objects, version);
+  const stored = headAt(objects, version);
   stored.references++;
+}
+
+/** Gives a packed version back, and its base if that was packed for no other. */
+function dropPacked(objects: Objects, version: u32): void {
+  let number = version;
+  while (true) {
+    const head = headAt(objects, number);
+    const isPacked = (head.flags & IS_PACKED) != 0;
+    const base = changetype<Packed>(head).base;
+    imageForget(objects, number);
+    forgetIndexed(number + 1);
+    arenaRelease(objects.arena, changetype<usize>(head));
+    giveNumber(objects, number);
+    if (!isPacked) return;
+    const baseHead = headAt(objects, base);
+    if (--baseHead.references != 0) return;
+    number = base;
+  }
 }
 
 /** One reference less. True: it was the last one, and the number is free. */
 export function objectRelease(objects: Objects, version: u32): bool {
-  const stored = objectAt(objects, version);
+  const stored = headAt(objects, version);
   const references = stored.references - 1;
   stored.references = references;
   if (references != 0) return false;
+  if (stored.flags & IS_PACKED) {
+    dropPacked(objects, version);
+    return true;
+  }
   dropSpare(objects);
   objects.spare = version + 1;
   return true;
@@ -349,14 +273,40 @@ export function objectsTotal(objects: Objects): u32 {
   return arenaTotal(objects.arena);
 }
 
-/** What a version adds to objectsLive. */
+/** What a version adds to objectsLive, but for its base. */
 export function objectSize(objects: Objects, version: u32): u32 {
   return arenaSize(arenaAt(objects.arena, version)) + <u32>BLOCK_HEAD;
 }
 
+/**
+ * The same with those of its bases that have not been counted since objectsUncount. The sum over
+ * versions is what they need.
+ */
+export function objectCounted(objects: Objects, version: u32): u32 {
+  let bytes: u32 = 0;
+  let number = version;
+  while (true) {
+    const head = headAt(objects, number);
+    head.flags |= IS_COUNTED;
+    bytes += objectSize(objects, number);
+    if ((head.flags & IS_PACKED) == 0) return bytes;
+    number = changetype<Packed>(head).base;
+    if (headAt(objects, number).flags & IS_COUNTED) return bytes;
+  }
+}
+
+/** From here on objectCounted counts every base again. */
+export function objectsUncount(objects: Objects): void {
+  const versions = objects.versions;
+  for (let number: u32 = 0; number < versions; number++) {
+    const head = headAt(objects, number);
+    if (changetype<usize>(head) != 0) head.flags &= ~IS_COUNTED;
+  }
+}
+
 /** Marks a version. There is no way back, as versions never change. */
 export function objectMark(objects: Objects, version: u32): void {
-  const stored = objectAt(objects, version);
+  const stored = headAt(objects, version);
   stored.flags |= IS_MARKED;
 }
 
@@ -366,7 +316,7 @@ export function objectsMarked(objects: Objects): u32 {
   const room = objects.slotsRoom;
   for (let slot: u32 = 0; slot < room; slot++) {
     const version = objectOf(objects, slot);
-    if (version >= 0 && (objectAt(objects, <u32>version).flags & IS_MARKED) != 0) marked++;
+    if (version >= 0 && (headAt(objects, <u32>version).flags & IS_MARKED) != 0) marked++;
   }
   return marked;
 }

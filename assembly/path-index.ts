@@ -5,10 +5,11 @@
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
 import { intern } from "./keys";
-import { Objects, StoredObject, jsonOf, objectAt, spanAt, spansOf } from "./objects";
+import { objectAt } from "./images";
 import { PathValue, VALUE_BYTES, nextName, pathList, pathValues } from "./path";
 import { Table } from "./record";
 import { METADATA, indexIn, namedIn, shapeCount } from "./shapes";
+import { Objects, StoredObject, jsonOf, spanAt, spansOf } from "./stored";
 import { readBytes, readJoined } from "./text-bytes";
 
 /** The slot of a value that pathValues has found, in the table of an index's values. */

@@ -8,8 +8,9 @@
 //   32         36         40         44          |48         52
 //   |failure   |failureAt |version   |version    |staged     |staged    |            for the host
 //   |          |          |     Start|        End|     Object|    Shapes|
-//   56         60         64         68          |72         76         80  82  84  85  86
-//   |objectStart|objectEnd|cutStart |cutEnd      |topCount   |metaCount |shapes |flags |  internal
+//   56         60         64         68          |72         76         80  82  84  85  86    88
+//   |objectStart|objectEnd|cutStart |cutEnd      |topCount   |metaCount |shapes |flags |    |known
+//                                                                                          internal
 
 import {
   ESCAPED_NAMES, EVENT_TYPE, FAILURE, FAILURE_AT, HAS_OBJECT, NAME_END, NAME_START, NO_SHAPE, PLAIN,
@@ -49,6 +50,7 @@ class Report {
   isAscii: bool; // all of the object
   beyondAscii: bool; // set by a character beyond ASCII in a string
   escaped: bool; // set by a backslash in a string
+  known: i32; // the version that the store has of its key; -1: none
 }
 
 if (
@@ -68,4 +70,4 @@ if (
   offsetof<Report>("stagedShapes") != STAGED_SHAPES << 2
 ) ERROR("the words of Report in abi.ts are others");
 
-export const report: Report = changetype<Report>(memory.data(88, 16));
+export const report: Report = changetype<Report>(memory.data(92, 16));

@@ -20,13 +20,13 @@ import {
 import { Table } from "./record";
 import { report } from "./report";
 import { keysFindObject } from "./keys";
-import {
-  Objects, StoredObject, isStoredAscii, jsonOf, objectAt, objectOf, sameBytes, storedMember,
-} from "./objects";
+import { objectAt } from "./images";
+import { objectOf, sameBytes } from "./objects";
 import {
   API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, RESOURCE_VERSION, indexIn, isOdd,
   memberAt, shapeOf,
 } from "./shapes";
+import { Objects, StoredObject, isStoredAscii, jsonOf, storedMember } from "./stored";
 
 export const TOP: usize = memory.data(64 << 4, 16);
 export const META: usize = memory.data(64 << 4, 16);
@@ -176,6 +176,7 @@ function storedLike(objects: Objects, keys: Table): StoredObject | null {
   if (report.metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
   const slot = scannedSlot(keys);
   const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  report.known = version;
   return version < 0 ? null : objectAt(objects, <u32>version);
 }
 
@@ -204,6 +205,7 @@ export function scanObject(p: usize, around: u32): usize {
   report.cutStart = 0;
   report.cutEnd = 0;
   report.metaCount = 0;
+  report.known = NOTHING;
   let count: u32 = 0;
   let overflow = false; // more members than have room
   let hasMetadata = false;

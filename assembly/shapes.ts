@@ -51,6 +51,7 @@ export const LABELS: usize = 9;
 export const ANNOTATIONS: usize = 10;
 export const DELETION_TIMESTAMP: usize = 11;
 export const MANAGED_FIELDS: usize = 12;
+export const OWNER_REFERENCES: usize = 13;
 
 /** Where a scanned member lies: |name u32|nameEnd u32|value u32|valueEnd u32|, addresses. */
 @unmanaged
@@ -185,9 +186,10 @@ const KNOWN: usize = memory.data<u8>([
   11, 97, 110, 110, 111, 116, 97, 116, 105, 111, 110, 115, // annotations
   17, 100, 101, 108, 101, 116, 105, 111, 110, 84, 105, 109, 101, 115, 116, 97, 109, 112,
   13, 109, 97, 110, 97, 103, 101, 100, 70, 105, 101, 108, 100, 115, // managedFields
+  15, 111, 119, 110, 101, 114, 82, 101, 102, 101, 114, 101, 110, 99, 101, 115, // ownerReferences
   0, 0, 0, 0, 0, 0, 0, 0,
 ]);
-const KNOWN_COUNT: usize = 13;
+const KNOWN_COUNT: usize = 14;
 /** __proto__ */
 const PROTO: usize = memory.data<u8>([
   95, 95, 112, 114, 111, 116, 111, 95, 95, 0, 0, 0, 0, 0, 0, 0,

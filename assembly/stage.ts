@@ -3,14 +3,14 @@
 import {
   INSIDE, IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, OUTSIDE, STAGED, TYPE_OTHER, VALUE,
 } from "./abi";
-import {
-  Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes, shapesOf,
-  spanAt, spansOf,
-} from "./objects";
+import { headAt, imageOf, objectAt, takeImage } from "./images";
+import { newVersion, objectOf, objectRetain, sameBytes } from "./objects";
+import { UNLIKE, mayPack, packImage, packKept } from "./pack";
 import { scannedPlace } from "./ranges";
 import { report } from "./report";
 import { META, TOP, isExpected, isRegular, reportVersion } from "./scan";
 import { API_VERSION, KIND, METADATA, indexIn, memberAt } from "./shapes";
+import { Objects, StoredObject, jsonOf, shapesOf, spanAt, spansOf } from "./stored";
 import { Stream, eventNext, streamTake } from "./stream";
 
 /** An address in the scanned bytes as an offset in what is kept of them. */
@@ -30,20 +30,11 @@ function storeSpans(to: usize, members: usize, count: u32): void {
   }
 }
 
-/**
- * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
- * or NO_MEMORY.
- */
-export function objectStage(objects: Objects): i32 {
+/** Writes the object scanned last as a version of so many bytes of JSON. */
+function write(stored: StoredObject, length: u32): void {
   const cutStart = report.cutStart, cutEnd = report.cutEnd;
   const start = report.objectStart, end = report.objectEnd;
   const topCount = report.topCount, metaCount = report.metaCount;
-  const cut = <u32>(cutEnd - cutStart);
-  const length = <u32>(end - start) - cut;
-  const spans = (topCount + metaCount) << 3;
-  const number = newVersion(objects, <u32>offsetof<StoredObject>() + spans + length);
-  if (number < 0) return NO_MEMORY;
-  const stored = objectAt(objects, <u32>number);
   stored.length = length;
   stored.topShape = report.topShape;
   stored.metaShape = report.metaShape;
@@ -52,13 +43,39 @@ export function objectStage(objects: Objects): i32 {
   const to = spansOf(stored);
   storeSpans(to, TOP, topCount);
   storeSpans(to + (topCount << 3), META, metaCount);
-  const json = to + spans;
-  if (cut == 0) memory.copy(json, start, length);
+  const json = to + ((topCount + metaCount) << 3);
+  if (cutStart == cutEnd) memory.copy(json, start, length);
   else {
     const head = cutStart - start;
     memory.copy(json, start, head);
     memory.copy(json + head, cutEnd, end - cutEnd);
   }
+}
+
+/**
+ * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
+ * or NO_MEMORY.
+ */
+export function objectStage(objects: Objects): i32 {
+  const length =
+    <u32>(report.objectEnd - report.objectStart) - <u32>(report.cutEnd - report.cutStart);
+  const spans = (report.topCount + report.metaCount) << 3;
+  const bytes = <u32>offsetof<StoredObject>() + spans + length;
+  let written: usize = 0;
+  if (mayPack(objects, bytes)) {
+    const image = takeImage(objects);
+    const stored = imageOf(objects, image);
+    write(stored, length);
+    const packed = packImage(objects, image);
+    if (packed != UNLIKE) return packed;
+    written = changetype<usize>(stored);
+  }
+  const number = newVersion(objects, bytes);
+  if (number < 0) return NO_MEMORY;
+  const stored = headAt(objects, number);
+  if (written == 0) write(stored, length);
+  else memory.copy(changetype<usize>(stored), written, bytes);
+  packKept(objects, number);
   return number;
 }
 
@@ -105,9 +122,11 @@ function isScanned(stored: StoredObject): bool {
  */
 export function objectStageLike(objects: Objects, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
-  objectRetain(objects, <u32>current);
-  return current;
+  if (current >= 0 && isScanned(objectAt(objects, <u32>current))) {
+    objectRetain(objects, <u32>current);
+    return current;
+  }
+  return objectStage(objects);
 }
 
 /**
@@ -126,7 +145,7 @@ export function eventStage(stream: Stream, objects: Objects): i32 {
     const version = objectStage(objects);
     if (version == NO_MEMORY) return NOT_STAGED;
     report.stagedObject = <u32>version;
-    report.stagedShapes = shapesOf(objectAt(objects, <u32>version));
+    report.stagedShapes = shapesOf(headAt(objects, <u32>version));
   } else if (place != OUTSIDE) return code;
   reportVersion();
   streamTake(stream);

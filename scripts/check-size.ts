@@ -54,17 +54,17 @@ const measured: Row[] = [
   {
     what: 'WebAssembly, caches',
     bytes: readFileSync(`${root}/dist/wasm/cache.wasm`),
-    budget: 16.25 * KIB, // a quarter for the ranges of hashes, which are checked on bytes
+    budget: 19.75 * KIB, // a quarter for the ranges of hashes, 3.5 for packing objects
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 36 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 84 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 87 * KIB },
   { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 51 * KIB },
   {
     what: 'capstan/leaderelection, minified',
     bytes: await bundle('leaderelection'),
     budget: 12 * KIB,
   },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 126 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 131 * KIB },
   {
     what: 'capstan/apimachinery, minified',
     bytes: await bundle('apimachinery'),

@@ -71,6 +71,7 @@ const GROUPS: readonly Group[] = [
       CacheLimits: 'cache/decode/limits.ts',
       DecoderOptions: 'cache/decode/limits.ts',
       Budget: 'cache/decode/limits.ts',
+      Packing: 'cache/decode/limits.ts',
     },
   },
   {

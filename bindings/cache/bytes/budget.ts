@@ -57,6 +57,7 @@ export class ByteBudget {
   /** A list begins. @param kept bytes of the cache that it does not replace */
   begin(kept: number): void {
     this.#listed = kept;
+    this.#storedObjects.uncount();
     this.refused = false;
   }
 
@@ -71,7 +72,7 @@ export class ByteBudget {
     if (!isListed && this.#wasTold() && storedObjects.bytes().live < this.#mark)
       this.#next = this.#mark;
     const stored = storedObjects.stage();
-    const bytes = isListed ? this.#listed + storedObjects.sizeOf(stored) : this.#live();
+    const bytes = isListed ? this.#listed + storedObjects.countedSizeOf(stored) : this.#live();
     if (bytes <= this.#max) {
       if (isListed) this.#listed = bytes;
       if (bytes >= this.#next) this.#tell(bytes);
@@ -88,7 +89,7 @@ export class ByteBudget {
     if (isCut === undefined) return undefined;
     const rest = storedObjects.stage();
     if (isCut) storedObjects.mark(rest);
-    if (isListed) this.#listed += storedObjects.sizeOf(rest);
+    if (isListed) this.#listed += storedObjects.countedSizeOf(rest);
     const kept = isListed ? this.#listed : this.#live();
     if (kept >= this.#next) this.#tell(kept);
     return rest;

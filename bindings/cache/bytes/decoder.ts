@@ -54,7 +54,13 @@ import {
   withKind,
 } from '../decode/decoder.ts';
 import { rawFrame } from '../decode/frames.ts';
-import { type Budget, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../decode/limits.ts';
+import {
+  type Budget,
+  type DecoderOptions,
+  MAX_DEPTH,
+  MAX_OBJECT_BYTES,
+  type Packing,
+} from '../decode/limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import type { KubeObject } from '../rest/keys.ts';
@@ -74,7 +80,7 @@ const TYPES: readonly (Change | undefined)[] = Object.assign(new Array(4).fill(u
   [TYPE_DELETED]: 'DELETED',
 });
 
-export interface ByteDecoderOptions extends DecoderOptions, Budget {
+export interface ByteDecoderOptions extends DecoderOptions, Budget, Packing {
   /**
    * It gives stored objects, which stand for their objects until a store has taken them over
    * (lazy.ts `toObject`).
@@ -114,6 +120,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     this.limits = { maxObjectBytes, maxNesting };
     this.leavesOutManagedFields = !keepManagedFields;
     this.#givesVersions = options.storedObjects ?? false;
+    storedObjects.pack(options.pack ?? true);
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
     this.#budget = budgetOf(core, storedObjects, options, this.#trim, describeKind(expected));

@@ -125,7 +125,7 @@ export class StoredObject {
   get isMarked(): boolean {
     const { core, handle } = this.owner;
     if (this.id < 0) return true;
-    const head = (core.exports.objectAt(handle, this.id) >>> 0) >>> 2;
+    const head = (core.exports.objectHead(handle, this.id) >>> 0) >>> 2;
     return ((core.words()[head + STORED_FLAGS] as number) & IS_MARKED) !== 0;
   }
 

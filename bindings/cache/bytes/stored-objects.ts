@@ -33,6 +33,8 @@ import { jsonAt, latin1At } from './text.ts';
  * them: a megabyte, or twenty where all of them are decoded whole.
  */
 const RECENT = 2048;
+/** So many objects of a cache are not packed: all of them take less than what packing needs. */
+const NOT_PACKED = 64;
 const OPEN_BRACE = 0x7b;
 /** Objects of fewer bytes are decoded whole: finding their members would take as long. */
 const LARGE = 256;
@@ -85,6 +87,16 @@ export class StoredObjects implements ObjectReader {
     this.#met = core.exports.objectMet() >>> 2;
     this.#members = core.exports.membersSpans() >>> 0;
     this.#shapes = new Shapes(this, core, new Map(Object.entries({ kind, apiVersion })));
+  }
+
+  /**
+   * Whether objects that come from now on are kept as what they differ by from others
+   * (assembly/pack.ts).
+   *
+   * @param from how many are made before one is packed
+   */
+  pack(isOn: boolean, from: number = NOT_PACKED): void {
+    this.core.exports.objectsPack(this.handle, isOn ? from + 1 : 0);
   }
 
   /**
@@ -356,9 +368,18 @@ export class StoredObjects implements ObjectReader {
     if (exports.objectRelease(this.handle, stored.id) !== 0) this.#byNumber[stored.id] = undefined;
   }
 
-  /** What a stored object adds to the live bytes. */
+  /** What a stored object adds to the live bytes, but for what it is packed against. */
   sizeOf(stored: StoredObject): number {
     return this.core.exports.objectSize(this.handle, stored.id);
+  }
+
+  /** The same with what it is packed against, once for all that are since `uncount`. */
+  countedSizeOf(stored: StoredObject): number {
+    return this.core.exports.objectCounted(this.handle, stored.id);
+  }
+
+  uncount(): void {
+    this.core.exports.objectsUncount(this.handle);
   }
 
   /** Live bytes that go when a store takes over what is staged. */
@@ -466,7 +487,7 @@ export class StoredObjects implements ObjectReader {
   }
 
   #make(id: number): StoredObject {
-    const at = this.core.exports.objectAt(this.handle, id) >>> 0;
+    const at = this.core.exports.objectHead(this.handle, id) >>> 0;
     const stored = this.#makeOf(id, this.core.words()[(at >>> 2) + STORED_SHAPES] as number);
     this.#byNumber[id] = stored;
     return stored;
@@ -502,7 +523,7 @@ export class StoredObjects implements ObjectReader {
   #release(id: number, stored = this.#byNumber[id]): void {
     const { exports } = this.core;
     if (stored !== undefined) {
-      const at = exports.objectAt(this.handle, id) >>> 0;
+      const at = exports.objectHead(this.handle, id) >>> 0;
       if (this.core.words()[(at >>> 2) + STORED_REFERENCES] === 1) this.#end(stored);
     }
     exports.objectRelease(this.handle, id);

@@ -96,7 +96,21 @@ export interface BytesMark {
   call(bytes: number, maxBytes: number): void;
 }
 
-export interface CacheLimits extends DecoderOptions, Budget {
+/** How a cache keeps objects as bytes. */
+export interface Packing {
+  /**
+   * Keep an object that is like another one, of the same owner or the same kind, as what it differs
+   * by: Pods of 3.8 KB take a tenth of that. The object is put together again when it is read,
+   * compared or replaced. Default true. Has no effect on the first 64 objects of a cache, on those
+   * above 32 KB, and where objects are not kept as bytes.
+   *
+   * @example
+   * new SharedIndexInformer(new ListWatch(transport, Pod), { pack: false });
+   */
+  pack?: boolean | undefined;
+}
+
+export interface CacheLimits extends DecoderOptions, Budget, Packing {
   /**
    * `'bytes'`, the default: objects are kept as the bytes that the server sent, outside the
    * JavaScript heap; members are decoded when they are read. `'objects'`: objects are decoded when
@@ -115,6 +129,7 @@ export const LIMIT_NAMES = namesOf<CacheLimits>()({
   onBytes: namesOf<BytesMark>()({ at: 1, call: 1 }),
   whenFull: 1,
   keep: 1,
+  pack: 1,
 });
 
 const OF_DECODER = ['keepManagedFields', 'drop', 'maxObjectBytes', 'maxNesting'] as const;
@@ -122,8 +137,9 @@ const OF_BUDGET = ['maxBytes', 'onBytes', 'whenFull'] as const;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireCacheLimits(options: CacheLimits): void {
-  const { keepManagedFields, drop = [], keep, maxObjectBytes, maxNesting } = options;
+  const { keepManagedFields, drop = [], keep, pack, maxObjectBytes, maxNesting } = options;
   requireBoolean('options.keepManagedFields', keepManagedFields);
+  requireBoolean('options.pack', pack);
   if (!Array.isArray(drop)) throw invalid('options.drop', 'an array of paths', drop);
   trimOf(drop, true);
   if (keep !== undefined && keep !== 'bytes' && keep !== 'objects')
@@ -173,6 +189,7 @@ export function requireBytesFree(options: CacheLimits, what: string): void {
 }
 
 /** The options that the decoder of bytes takes. */
-export function byteOptions(options: CacheLimits): DecoderOptions & Budget {
-  return Object.fromEntries([...OF_DECODER, ...OF_BUDGET].map((name) => [name, options[name]]));
+export function byteOptions(options: CacheLimits): DecoderOptions & Budget & Packing {
+  const names = [...OF_DECODER, ...OF_BUDGET, 'pack'] as const;
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
 }

@@ -165,6 +165,7 @@ describe('a version', () => {
 
   test('of a page does not hold the others of that page, nor they it', () => {
     const world = new World();
+    world.versions.pack(false);
     const page = world.decoder.page();
     const texts = Array.from({ length: 100 }, (_, i) => TEXT.replace('"12"', `"${1000 + i}"`));
     page.push(encoder.encode(`{"metadata":{"resourceVersion":"20"},"items":[${texts}]}`));

@@ -84,6 +84,8 @@ export class BytePlay {
       random.chance(0.5),
     );
     const { storedObjects } = this.world.decoder;
+    // Some pack from the first object on, some from a few on, some not.
+    storedObjects.pack(random.chance(0.8), random.int(6));
     const supersede = storedObjects.supersede.bind(storedObjects);
     storedObjects.supersede = (...args) => {
       const old = supersede(...args);

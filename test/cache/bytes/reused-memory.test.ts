@@ -23,7 +23,7 @@ class World {
   readonly store = new Indexer<Thing>(undefined, { byNode: 'spec.node' }, kind);
   readonly random = new Random(seed);
   readonly sizes = new Map<string, number>();
-  readonly #frames: FrameReader<Thing> = this.store.decoder(kind).frames();
+  readonly #frames: FrameReader<Thing> = this.store.decoder(kind, { pack: false }).frames();
   #version = 0;
 
   put(name: string, bytes: number): void {

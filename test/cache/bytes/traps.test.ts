@@ -175,6 +175,12 @@ const calls: Record<string, (world: World) => unknown> = {
     w.decoder.gather(true);
     w.items(thing('told', 1), thing('told', 1), thing('untold', 2));
   },
+  'a list that has room': (w) => {
+    const decoder = w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, { maxBytes: 1e6 });
+    decoder.gather(true);
+    const page = decoder.page();
+    page.push(bytes(`{"metadata":{},"items":[${JSON.stringify(thing('a', 1))}]}`));
+  },
   'a list that ends early': (w) => {
     const page = w.decoder.page();
     page.push(bytes('{"kind":"ThingList","items":null,"metadata":{}'));

@@ -9,7 +9,9 @@ import type { Subject } from './fuzz.ts';
 function byteDecoder(keepManagedFields: boolean): ByteDecoder<object> {
   const core = new CacheCore();
   const versions = new StoredObjects(core, core.exports.keysNew(), EXPECTED);
-  return new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
+  const decoder = new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
+  versions.pack(true, 0); // from the first object on
+  return decoder;
 }
 
 export const subjects: readonly Subject[] = [

@@ -20,6 +20,7 @@ import {
   Replies,
   stream,
 } from '../../helpers/cache/scripted-server.ts';
+import { Random } from '../../helpers/random.ts';
 import { collectErrors } from '../../helpers/reported-errors.ts';
 import { type ConfigMap, ConfigMaps } from '../../helpers/resources.ts';
 
@@ -318,6 +319,45 @@ describe.each([
   });
 });
 
+test.each([true, false])(
+  'objects that are packed have more room, watchList: %s',
+  async (watchList) => {
+    const { heard, watchErrorHandler } = failures();
+    const round = (of: string) => ({ data: { fill: 'x'.repeat(5 * KB), round: of } });
+    const options = { watchList, maxBytes: 400 * KB, watchErrorHandler };
+    const all = await running(options, (server) => {
+      for (let i = 0; i < 200; i++) server.put(`o${i}`, round('x'));
+    });
+    const roundOf = (name: string): string | undefined =>
+      all.informer.getIndexer().getByKey(`default/${name}`)?.data?.round;
+    const live = (): number => all.informer.status().bytes.live;
+    expect(all.informer.status().objects).toBe(200);
+    expect(live()).toBeLessThan(400 * KB);
+    for (let i = 0; i < 200; i++) all.server.put(`o${i}`, round('y'));
+    await all.clock.settle();
+    expect(roundOf('o7')).toBe('y');
+    all.server.closeWatches(new Error('lost'));
+    for (let i = 0; i < 200; i++) all.server.put(`o${i}`, round('z'));
+    all.server.intercept = expireOnce();
+    await later(all.clock);
+    expect(roundOf('o7')).toBe('z');
+    expect(live()).toBeLessThan(400 * KB);
+    expect(heard.filter((failure) => failure.startsWith('full'))).toEqual([]);
+    // What shares nothing has no more room than before.
+    for (let i = 0; i < 120; i++) all.server.put(`alien${i}`, { data: { fill: aliens(i) } });
+    await all.clock.settle();
+    expect(heard).toContain('full CACHE_FULL → relist');
+    expect(live()).toBeLessThan(400 * KB);
+    await all.informer.stop();
+  },
+);
+
+/** 5 KB that share nothing with those of another number. */
+function aliens(number: number): string {
+  const random = new Random(number + 1);
+  return Array.from({ length: 500 }, () => random.next().toString(36).slice(2, 12)).join('');
+}
+
 test('a repeated list counts once, however far the first attempt had come', async () => {
   const { heard, watchErrorHandler } = failures();
   const all = setUp({ watchList: false, maxBytes: 50 * KB, watchErrorHandler });
@@ -409,6 +449,7 @@ test('a factory passes the limits to its informers', async () => {
 
 test.each([
   [{ keepManagedFields: 1 }, 'options.keepManagedFields'],
+  [{ pack: 1 }, 'options.pack'],
   [{ keep: 'text' }, 'options.keep'],
   [{ maxObjectBytes: 0 }, 'options.maxObjectBytes'],
   [{ maxObjectBytes: 2 ** 29 + 1 }, 'options.maxObjectBytes'],
