@@ -43,6 +43,9 @@ export const ROTATION_TIMES: RotationTimes = {
 /** A certificate is replaced after this part of its validity. */
 const RENEWED_AT = 2 / 3;
 
+/** A program that is started again and again under other names has no longer certificate. */
+const MOST_NAMES = 50;
+
 /** What a Secret has. */
 export interface CertificateState {
   /** The key of the first authority; empty if it is not there. */
@@ -108,22 +111,25 @@ async function signed(
 ): Promise<CertificateState> {
   const [first] = state.authorities as readonly [Certificate];
   const { serving } = state;
+  let all = names;
   if (serving !== undefined && (await isTrusted(serving, state, maker))) {
     const { certificate } = serving;
     const isFirst = await maker.isSignedBy(certificate, first);
-    const isFine =
-      isFirst && !isDue(certificate, now, times) && textOf(certificate.names) === textOf(names);
-    if (isFine) return state;
+    const isOld = isDue(certificate, now, times);
+    const missing = without(names, certificate.names);
+    if (isFirst && !isOld && missing.length === 0) return state;
     // Another authority's certificate is served until the API server trusts the first.
     const isEarly = now < madeAt(first, times) + times.overlap || !isInstalled;
     if (!isFirst && isEarly && now < certificate.notAfter) return state;
+    // Replicas of a former version may need the other names, and would sign anew for them.
+    if (!isOld) all = [...names, ...without(certificate.names, names)].slice(0, MOST_NAMES);
   }
   const key = state.authorityKey;
   const validity = validityOf(now, times.serving, times);
   const notAfter = Math.min(validity.notAfter, first.notAfter);
   return {
     ...state,
-    serving: await maker.sign({ certificate: first, key }, names, { ...validity, notAfter }),
+    serving: await maker.sign({ certificate: first, key }, all, { ...validity, notAfter }),
   };
 }
 
@@ -152,8 +158,12 @@ function isDue(certificate: Certificate, now: number, times: RotationTimes): boo
   return now >= made + (certificate.notAfter - made) * RENEWED_AT;
 }
 
+/** The names that are not among `others`. */
+function without(names: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others.map(nameOf));
+  return names.filter((name) => !known.has(nameOf(name)));
+}
+
 /** Certificates have IPv6 addresses in another form than they were given. */
-const textOf = (names: readonly string[]): string =>
-  names
-    .map((name) => (name.includes(':') ? new URL(`http://[${name}]`).hostname : name.toLowerCase()))
-    .join();
+const nameOf = (name: string): string =>
+  name.includes(':') ? new URL(`http://[${name}]`).hostname : name.toLowerCase();
