@@ -20,6 +20,7 @@ import { definitionsOf, definitionsOfCluster, isModule } from './definition-file
 import { initProject } from './init.ts';
 import { nearestWord } from './nearest.ts';
 import type { PackageFacts } from './project-manifest.ts';
+import { RBAC_FLAGS, RBAC_HELP, runRbac } from './rbac-command.ts';
 import { runShards, SHARDS_FLAGS, SHARDS_HELP } from './shards.ts';
 import { typesOf } from './types.ts';
 import { usage } from './usage.ts';
@@ -180,6 +181,12 @@ Example: capstan webhooks src/webhooks.ts --service default/website-webhook
       check: flag,
     },
     run: webhooks,
+  },
+  rbac: {
+    summary: 'prints the least Roles for what a program has asked, or checks Roles',
+    help: RBAC_HELP,
+    options: RBAC_FLAGS,
+    run: ({ values, positionals }) => runRbac(positionals, values),
   },
   bench: {
     summary: 'measures a workload of yours on the queue, beside a naive port',

@@ -72,14 +72,15 @@ export const isModule = (source: string): boolean =>
 
 async function definitionsIn(source: string): Promise<CustomResourceDefinition[]> {
   if (isModule(source)) return definitionsOfModules([resolve(source)]);
-  const text = await attempt(`${source} could not be read`, () => read(source));
-  const documents = await parse(source, text);
+  const text = await attempt(`${source} could not be read`, () => readSource(source));
+  const documents = await documentsIn(source, text);
   return documents.flatMap((document) => definitionsAmong(document, source));
 }
 
 const isAddress = (source: string): boolean => /^https?:\/\//.test(source);
 
-async function read(source: string): Promise<string> {
+/** The text of a path, `-` for stdin, or an address. */
+export async function readSource(source: string): Promise<string> {
   if (source === '-') return textOf(process.stdin);
   if (!isAddress(source)) return readFile(source, 'utf8');
   const response = await fetch(source, { signal: AbortSignal.timeout(FETCH_MS) });
@@ -87,7 +88,8 @@ async function read(source: string): Promise<string> {
   return response.text();
 }
 
-async function parse(source: string, text: string): Promise<unknown[]> {
+/** The documents of a text that is JSON or YAML. */
+export async function documentsIn(source: string, text: string): Promise<unknown[]> {
   if (/^\s*[{[]/.test(text)) {
     try {
       return [JSON.parse(text)];

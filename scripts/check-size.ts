@@ -58,7 +58,7 @@ const measured: Row[] = [
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 36 * KIB },
   { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 87 * KIB },
-  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 51 * KIB },
+  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 53 * KIB },
   {
     what: 'capstan/leaderelection, minified',
     bytes: await bundle('leaderelection'),

@@ -90,7 +90,7 @@ export class CachedClient implements Client {
       if (object !== undefined && indexer?.metadataOnly(object) === 0)
         return object as FromServer<T>;
     }
-    return this.#get(resource, key, options);
+    return await this.#get(resource, key, options);
   }
 
   async list<T extends object>(
@@ -102,10 +102,10 @@ export class CachedClient implements Client {
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
     const caches = isLiveRead(options) ? [] : this.#cachesIn(resource, namespace);
     const [first, ...more] = caches;
-    if (first === undefined) return this.#live.list(resource, options);
+    if (first === undefined) return await this.#live.list(resource, options);
     requireUnpaged(options);
     const whole = { ...options, limit: undefined };
-    if (more.length === 0) return this.#listFrom(first, resource, namespace, whole);
+    if (more.length === 0) return await this.#listFrom(first, resource, namespace, whole);
     return joined(
       await Promise.all(caches.map((cache) => this.#listFrom(cache, resource, namespace, whole))),
     );
@@ -174,27 +174,27 @@ export class CachedClient implements Client {
   ): Promise<FromServer<T>> {
     requireResource(resource);
     const cache = isLiveRead(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
-    if (cache === undefined) return this.#live.get(resource, asked, options);
+    if (cache === undefined) return await this.#live.get(resource, asked, options);
     requireObject('key', asked);
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
     if (typeof key.name !== 'string' || key.name === '')
       throw invalid('key.name', 'a name', key.name);
     if (!(await cache.isServed(resource, options.signal)))
-      return this.#live.get(resource, key, options);
+      return await this.#live.get(resource, key, options);
     const indexer = await this.#open(cache, resource, options.signal);
     if (!cache.holds(key.namespace) || (options.forUpdate && cache.kept() !== undefined))
-      return this.#live.get(resource, key, options);
+      return await this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, cache, options.signal);
       const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
-      if (missing.length > 0) return this.#getLive(resource, cache, key, missing, options);
+      if (missing.length > 0) return await this.#getLive(resource, cache, key, missing, options);
     }
     const object = indexer.getByKey(cacheKey(key));
     if (cache.isStale(cacheKey(key), object))
-      return this.#getLive(resource, cache, key, [], options);
+      return await this.#getLive(resource, cache, key, [], options);
     if (object === undefined) {
       if (options.forUpdate && cache.selectors() !== '')
-        return this.#live.get(resource, key, options);
+        return await this.#live.get(resource, key, options);
       throw notFound(resource, key.name);
     }
     return indexer.metadataOnly(object) === 0
@@ -215,7 +215,7 @@ export class CachedClient implements Client {
     // #served throws the server's error. If it did not, the server serves the kind, and the cache
     // soon has it.
     const indexer = await this.#open(cache, resource, signal);
-    if (!cache.holds(namespace)) return this.#live.list(resource, options);
+    if (!cache.holds(namespace)) return await this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, cache, options.signal);
       const missing = await cache.catchUp(
@@ -224,7 +224,7 @@ export class CachedClient implements Client {
         options.signal,
       );
       if (missing.length > 0 && !isOfCache(options))
-        return this.#listLive(resource, cache, indexer, namespace, options);
+        return await this.#listLive(resource, cache, indexer, namespace, options);
       // The cache may never reach a version that cannot be compared with its own.
       if (!missing.every(isOpaque)) throw this.#behind(resource);
     }
@@ -232,9 +232,9 @@ export class CachedClient implements Client {
     if (!isOfCache(options) || indexer.metadataOnly() === 0) {
       const list = await selectFrom(indexer, options, namespace, cache.progress());
       if (list.items.every((object) => indexer.metadataOnly(object) === 0))
-        return this.#refreshed(resource, cache, list, options);
+        return await this.#refreshed(resource, cache, list, options);
     }
-    return this.#listLive(resource, cache, indexer, namespace, options);
+    return await this.#listLive(resource, cache, indexer, namespace, options);
   }
 
   /**

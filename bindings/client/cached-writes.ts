@@ -63,7 +63,7 @@ export class CachedWrites {
     options?: WriteOptions,
   ): Promise<FromServer<T>> {
     const sent = await this.#checked(resource, object, 'an update', undefined, options);
-    return this.#told(resource, object, this.#live.update(resource, sent, options));
+    return await this.#told(resource, object, this.#live.update(resource, sent, options));
   }
 
   /**
@@ -76,7 +76,7 @@ export class CachedWrites {
   ): Promise<FromServer<T>> {
     const { uid } = (object?.metadata ?? {}) as { uid?: string };
     if (uid) await this.#checked(resource, object, 'an apply', undefined, options);
-    return this.#live.apply(resource, object, options);
+    return await this.#live.apply(resource, object, options);
   }
 
   async patch<T extends object>(
@@ -87,7 +87,7 @@ export class CachedWrites {
   ): Promise<FromServer<T>> {
     await this.#checkPatch(resource, key, patch, undefined, options);
     const version = versionIn(patch);
-    return this.#told(
+    return await this.#told(
       resource,
       { metadata: { ...key, ...version } },
       this.#live.patch(resource, key, patch, options),
@@ -101,7 +101,7 @@ export class CachedWrites {
   ): Promise<void> {
     const { resourceVersion } = options?.preconditions ?? {};
     const object = { metadata: { ...key, resourceVersion } };
-    return this.#told(resource, object, this.#live.delete(resource, key, options));
+    return await this.#told(resource, object, this.#live.delete(resource, key, options));
   }
 
   subResource(name: string): SubResourceClient {
@@ -116,7 +116,7 @@ export class CachedWrites {
       ) => {
         const { body = object } = options ?? {};
         await this.#checked(resource, body, 'an update of the status', name, options);
-        return this.#told(resource, object, live.update<T, B>(resource, object, options));
+        return await this.#told(resource, object, live.update<T, B>(resource, object, options));
       },
       patch: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
@@ -126,7 +126,7 @@ export class CachedWrites {
       ) => {
         await this.#checkPatch(resource, key, patch, name, options);
         const version = versionIn(patch);
-        return this.#told(
+        return await this.#told(
           resource,
           { metadata: { ...key, ...version } },
           live.patch<T, B>(resource, key, patch, options),

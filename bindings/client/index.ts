@@ -1,5 +1,12 @@
 /** `capstan/client`: typed reads and writes of Kubernetes objects. */
 
+export {
+  type AccessEntry,
+  AccessRecord,
+  accessOf,
+  type RequestAccess,
+  recordAccess,
+} from './access-record.ts';
 export { type ClientOptions, newClient } from './client.ts';
 export {
   type Condition,

@@ -102,7 +102,7 @@ export class LiveClient implements Client {
     key: ObjectKey,
     options: ReadOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#read<T>(objectPath(resource, key), { resource, key }, options);
+    return await this.#read<T>(objectPath(resource, key), { resource, key }, options);
   }
 
   /** @param others more query parameters, which a cache sends */
@@ -152,7 +152,11 @@ export class LiveClient implements Client {
       throw invalid('object.metadata', 'a name or generateName', requireMetadata(given));
     const path = collectionPath(resource, requireNamespace(resource, namespace));
     const key = { ...(name && { name }), namespace };
-    return this.#write<T>({ resource, key, generateName }, { method: 'POST', path, body }, options);
+    return await this.#write<T>(
+      { resource, key, generateName },
+      { method: 'POST', path, body },
+      options,
+    );
   }
 
   async update<T extends object>(
@@ -164,7 +168,7 @@ export class LiveClient implements Client {
     const key = objectKeyOf(resource, object);
     const path = objectPath(resource, key);
     await this.#requireWhole(resource, key, object, options);
-    return this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
+    return await this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
   }
 
   async patch<T extends object>(
@@ -173,7 +177,7 @@ export class LiveClient implements Client {
     patch: Patch,
     options: WriteOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#patch<T>({ resource, key }, patch, options);
+    return await this.#patch<T>({ resource, key }, patch, options);
   }
 
   async apply<T extends object>(
@@ -182,7 +186,7 @@ export class LiveClient implements Client {
     options: ApplyOptions = {},
   ): Promise<FromServer<T>> {
     const body = bodyFor('object', bodyOf<T>(resource, object));
-    return this.#apply<T>({ resource, key: objectKeyOf(resource, object) }, body, options);
+    return await this.#apply<T>({ resource, key: objectKeyOf(resource, object) }, body, options);
   }
 
   async delete<T extends object>(
@@ -233,7 +237,7 @@ export class LiveClient implements Client {
         key: ObjectKey,
         options: ReadOptions = {},
       ) =>
-        this.#read<B>(
+        await this.#read<B>(
           objectPath(resource, key, name),
           { resource, key, subresource: name },
           options,
@@ -269,7 +273,7 @@ export class LiveClient implements Client {
         const key = objectKeyOf(resource, object);
         const path = objectPath(resource, key, name);
         if (options.body === undefined) await this.#requireWhole(resource, key, object, options);
-        return this.#write<B>(
+        return await this.#write<B>(
           { resource, key, subresource: name, sentKind: sentKindOf(resource, options) },
           { method: 'PUT', path, body },
           options,
@@ -281,7 +285,7 @@ export class LiveClient implements Client {
         key: ObjectKey,
         patch: Patch,
         options: WriteOptions = {},
-      ) => this.#patch<B>({ resource, key, subresource: name }, patch, options),
+      ) => await this.#patch<B>({ resource, key, subresource: name }, patch, options),
 
       apply: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
@@ -294,7 +298,7 @@ export class LiveClient implements Client {
             : bodyFor('options.body', options.body);
         const key = objectKeyOf(resource, object);
         const sentKind = sentKindOf(resource, options);
-        return this.#apply<B>({ resource, key, subresource: name, sentKind }, body, options);
+        return await this.#apply<B>({ resource, key, subresource: name, sentKind }, body, options);
       },
     };
   }
@@ -341,7 +345,7 @@ export class LiveClient implements Client {
     options: WriteOptions,
   ): Promise<FromServer<T>> {
     const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
-    return this.#write<T>(wanted, { method: 'PATCH', path, ...patchBody(patch) }, options);
+    return await this.#write<T>(wanted, { method: 'PATCH', path, ...patchBody(patch) }, options);
   }
 
   async #apply<T extends object>(
@@ -361,7 +365,7 @@ export class LiveClient implements Client {
     // The server validates an apply strictly. The client's default is for the other writes, as in
     // controller-runtime.
     const sent = { method: 'PATCH', path, body, contentType: APPLY, force: options.force };
-    return this.#write<T>(wanted, sent, options, {});
+    return await this.#write<T>(wanted, sent, options, {});
   }
 
   async #write<T extends object>(

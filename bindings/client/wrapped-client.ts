@@ -72,7 +72,7 @@ export class WrappedClient implements api.Client {
     key: api.ObjectKey,
     options?: api.ReadOptions,
   ): Promise<FromServer<T>> {
-    return this.#inner.get(resource, this.#key(resource, key), options);
+    return await this.#inner.get(resource, this.#key(resource, key), options);
   }
 
   async list<T extends object>(
@@ -80,7 +80,7 @@ export class WrappedClient implements api.Client {
     options: api.ListOptions = {},
   ): Promise<api.ObjectList<T>> {
     requireCallOptions('list', options);
-    return this.#inner.list(resource, this.#changes.list?.(resource, options) ?? options);
+    return await this.#inner.list(resource, this.#changes.list?.(resource, options) ?? options);
   }
 
   async create<T extends object>(
@@ -88,7 +88,7 @@ export class WrappedClient implements api.Client {
     object: T,
     options: api.WriteOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#inner.create(resource, this.#object(resource, object), this.#write(options));
+    return await this.#inner.create(resource, this.#object(resource, object), this.#write(options));
   }
 
   async update<T extends object>(
@@ -96,7 +96,7 @@ export class WrappedClient implements api.Client {
     object: T,
     options: api.WriteOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#inner.update(resource, this.#object(resource, object), this.#write(options));
+    return await this.#inner.update(resource, this.#object(resource, object), this.#write(options));
   }
 
   async patch<T extends object>(
@@ -105,7 +105,7 @@ export class WrappedClient implements api.Client {
     patch: api.Patch,
     options: api.WriteOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#inner.patch(resource, this.#key(resource, key), patch, this.#write(options));
+    return await this.#inner.patch(resource, this.#key(resource, key), patch, this.#write(options));
   }
 
   async apply<T extends object>(
@@ -113,7 +113,7 @@ export class WrappedClient implements api.Client {
     object: api.Applied<T>,
     options: api.ApplyOptions = {},
   ): Promise<FromServer<T>> {
-    return this.#inner.apply(resource, this.#object(resource, object), this.#apply(options));
+    return await this.#inner.apply(resource, this.#object(resource, object), this.#apply(options));
   }
 
   async delete<T extends object>(
@@ -122,7 +122,7 @@ export class WrappedClient implements api.Client {
     options: api.DeleteOptions = {},
   ): Promise<void> {
     requireCallOptions('delete', options);
-    return this.#inner.delete(
+    return await this.#inner.delete(
       resource,
       this.#key(resource, key),
       this.#changes.delete?.(options) ?? options,
@@ -135,7 +135,7 @@ export class WrappedClient implements api.Client {
   ): Promise<void> {
     requireCallOptions('deleteAllOf', options);
     const scoped = this.#changes.deleteAllOf?.(resource, options) ?? options;
-    return this.#inner.deleteAllOf(resource, this.#changes.delete?.(scoped) ?? scoped);
+    return await this.#inner.deleteAllOf(resource, this.#changes.delete?.(scoped) ?? scoped);
   }
 
   status(): api.SubResourceClient {

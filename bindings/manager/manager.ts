@@ -23,11 +23,13 @@ import { requireNames, requireSignalOptions } from '../base/names.ts';
 import { onAbort, whenAborted } from '../base/wait.ts';
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import {
+  type AccessRecord,
   type Client,
   type EventRecorder,
   instrumentTransport,
   newClient,
   RestClientMetrics,
+  recordAccess,
 } from '../client/index.ts';
 import type {
   Collector,
@@ -39,6 +41,7 @@ import type {
 } from '../controller/index.ts';
 import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
+import { accessRecord, type WrittenRecord } from './access-file.ts';
 import { buildManagerReport } from './build-report.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
@@ -128,6 +131,11 @@ export interface ControllerManager extends Manager {
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
   eventRecorder(reportingController: string): EventRecorder;
+  /**
+   * What this manager has asked the API server, for `capstan rbac`. `/debug/capstan/access` shows
+   * it; see also the option `accessFile`.
+   */
+  readonly accessRecord: AccessRecord;
   /** The state of the manager as the live page shows it. */
   report(options?: ReportOptions): ManagerReport;
 }
@@ -162,6 +170,7 @@ class RuntimeManager implements ControllerManager {
   readonly tracer: Tracer | undefined;
   readonly controllerDefaults: ControllerDefaults;
   readonly shards: ManagedShards | undefined;
+  readonly accessRecord: WrittenRecord;
   readonly queueMetrics = new PrometheusProvider({ flavor: 'controller-runtime' });
   readonly #settings: ManagerSettings;
   readonly #process = new ProcessMetrics();
@@ -203,7 +212,9 @@ class RuntimeManager implements ControllerManager {
     this.controllerDefaults = settings.controller;
     const requests = new RestClientMetrics();
     const informers = new InformerPrometheusProvider();
-    const measured = instrumentTransport(settings.transport, requests, { clock });
+    this.accessRecord = accessRecord(settings.accessFile);
+    const recorded = recordAccess(settings.transport, this.accessRecord);
+    const measured = instrumentTransport(recorded, requests, { clock });
     this.#election = this.#elect(measured);
     const { shards } = settings;
     this.shards = shards && new ManagedShards(shards, measured, settings);
@@ -249,6 +260,7 @@ class RuntimeManager implements ControllerManager {
       debugPage({
         state: (query) => this.report(query),
         find: (text, limit) => findObjects(this.cache.informers(), text, limit),
+        access: () => this.accessRecord.text(),
         ...access,
       }),
     );
@@ -473,6 +485,7 @@ class RuntimeManager implements ControllerManager {
     await Promise.all(this.#servers.all().map((server) => server.kill()));
     this.#process.close();
     await this.#leaveElection(this.#runnables.group('leader election'));
+    this.accessRecord.end();
     this.logger.info('stopped');
   }
 

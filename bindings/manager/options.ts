@@ -208,6 +208,12 @@ export interface ManagerOptions {
    * show. Nothing is measured with it. Default: the clock's time of day.
    */
   wallNow?: (() => number) | undefined;
+  /**
+   * The file to which the manager appends what it asks the API server, as lines of JSON, from which
+   * `capstan rbac` makes Roles. Default: that of the environment variable CAPSTAN_RECORD_ACCESS,
+   * else none. Many managers and processes may share it.
+   */
+  accessFile?: string | undefined;
   /** Defaults for all controllers. */
   controller?: ControllerDefaults | undefined;
   /** Leader election by a Lease. Without it this process leads from the start. */
@@ -280,6 +286,7 @@ const MANAGER_NAMES = namesOf<ManagerOptions>()({
   tracer: 1,
   clock: 1,
   wallNow: 1,
+  accessFile: 1,
   controller: DEFAULT_NAMES,
   leaderElection: ELECTION_NAMES,
   shards: SHARD_NAMES,

@@ -186,13 +186,10 @@ describe('the command line', () => {
     [['crd', at('getter.mjs')], 'could not be loaded: not now'],
     [['crd', at('endless.mjs')], 'c.d could not be written as YAML: Maximum call stack'],
     [['crd', at('none.mjs'), '--check'], 'expected the file to compare with, --out <file>'],
-    [
-      ['launch'],
-      'crd, crd diff, crd migrate, types, webhooks or bench, got "launch"; see capstan --help',
-    ],
+    [['launch'], 'crd migrate, shards, types, webhooks, rbac or bench, got "launch"'],
     [['int'], 'got "int": did you mean "init"?'],
     [['help', 'cdr'], 'got "cdr": did you mean "crd"?'],
-    [['constructor'], 'crd, crd diff, crd migrate, types, webhooks or bench, got "constructor"'],
+    [['constructor'], 'crd migrate, shards, types, webhooks, rbac or bench, got "constructor"'],
     [['add'], 'add expected one kind, such as Website, got none; see capstan add --help'],
     [['add', 'Fox', 'Bear'], 'add expected one kind, such as Website, got Fox Bear'],
   ])('rejects %j', async (args, why) => {

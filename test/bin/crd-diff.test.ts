@@ -20,9 +20,10 @@ import * as z from 'zod';
 import { type BreakingChange, breakingChanges, RULES } from '../../bin/crd-diff.ts';
 import { definitionsOf } from '../../bin/definition-files.ts';
 import { sample } from '../helpers/client/random-schemas.ts';
+import { capstan } from '../helpers/command-line.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { root } from '../helpers/repository.ts';
-import { capstan, FILES, foxes, writeKubeconfig } from './definition-sources.ts';
+import { FILES, foxes, writeKubeconfig } from './definition-sources.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-crd-diff-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));

@@ -2,7 +2,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CustomResourceDefinition } from 'capstan/client';
-import { main } from '../../bin/cli.ts';
 import { root } from '../helpers/repository.ts';
 
 export const FILES = [
@@ -15,27 +14,6 @@ export const FILES = [
   'more-operators',
   'prometheus-operator',
 ].map((name) => `${root}/test/bin/definitions/${name}.yaml`);
-
-export interface Ended {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** The command line in this process. */
-export async function capstan(...args: string[]): Promise<Ended> {
-  let stdout = '';
-  let stderr = '';
-  const code = await main(args, {
-    out: (text) => {
-      stdout += text;
-    },
-    err: (text) => {
-      stderr += text;
-    },
-  });
-  return { code, stdout, stderr };
-}
 
 /** A kubeconfig of a server on loopback without TLS, in a folder. */
 export function writeKubeconfig(folder: string, url: string): string {

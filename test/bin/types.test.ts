@@ -14,9 +14,10 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments, type parseDocument } from 'yaml';
 import { definitionsOf } from '../../bin/definition-files.ts';
 import { compareVersions, typesOf } from '../../bin/types.ts';
+import { capstan } from '../helpers/command-line.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { typeErrors } from '../helpers/type-errors.ts';
-import { capstan, FILES, foxes, textOfFile, writeKubeconfig } from './definition-sources.ts';
+import { FILES, foxes, textOfFile, writeKubeconfig } from './definition-sources.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-types-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));

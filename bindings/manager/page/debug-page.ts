@@ -30,6 +30,8 @@ export interface LivePageOptions {
    * event requested.
    */
   find?(text: string, limit: number): readonly ObjectReport[];
+  /** Returns `manager.accessRecord.text()`. Without it there is no `/debug/capstan/access`. */
+  access?(): string;
   /**
    * Serves other machines too. The page has no authentication: everyone who reaches the port sees
    * names of objects and errors. Default false.
@@ -42,7 +44,13 @@ export interface LivePageOptions {
   hosts?: readonly string[];
 }
 
-const NAMES = namesOf<LivePageOptions>()({ state: 1, find: 1, allowRemote: 1, hosts: 1 });
+const NAMES = namesOf<LivePageOptions>()({
+  state: 1,
+  find: 1,
+  access: 1,
+  allowRemote: 1,
+  hosts: 1,
+});
 
 /** Responds to a request for the page. Returns false for any other path. */
 export type LivePageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -57,6 +65,7 @@ const HIGHEST_LIMIT = 1000;
  * it itself.
  *
  * - `GET /debug/capstan`: the page.
+ * - `GET /debug/capstan/access`: what the program has asked the API server, for `capstan rbac`.
  * - `GET /debug/capstan/state?filter=&limit=`: its data, a {@link LivePageState}. `filter` is a
  *   part of `namespace/name`; if it matches one object, `verdicts` says for each controller why the
  *   object is not reconciled. `limit` is the most keys and runs of each controller, 1 to 1000,
@@ -79,7 +88,7 @@ const HIGHEST_LIMIT = 1000;
  * }
  */
 export function debugPage(options: LivePageOptions): LivePageHandler {
-  const { state, find, access } = checked(options);
+  const { state, find, record, access } = checked(options);
   return (request, response) => {
     const url = request.url ?? '';
     const end = url.indexOf('?');
@@ -90,12 +99,15 @@ export function debugPage(options: LivePageOptions): LivePageHandler {
     if (request.method !== 'GET')
       return text(response, 405, 'The live page is only read: use GET.', { Allow: 'GET' });
     if (path === PATH || path === `${PATH}/`) return page(response);
+    if (path === `${PATH}/access` && record !== undefined)
+      return send(response, 200, 'application/x-ndjson', record());
     if (path !== `${PATH}/state`) return text(response, 404, `There is ${PATH} and ${PATH}/state.`);
     return answerState(response, new URLSearchParams(end < 0 ? '' : url.slice(end)), state, find);
   };
 }
 
 interface Settings extends Pick<LivePageOptions, 'state'> {
+  readonly record: (() => string) | undefined;
   readonly find: ReturnType<typeof rememberMisses> | undefined;
   readonly access: PageAccess;
 }
@@ -105,12 +117,14 @@ function checked(options: LivePageOptions): Settings {
   const { allowRemote = false, hosts = [] } = options;
   requireFunction('options.state', options.state);
   if (options.find !== undefined) requireFunction('options.find', options.find);
+  if (options.access !== undefined) requireFunction('options.access', options.access);
   if (typeof allowRemote !== 'boolean')
     throw invalid('options.allowRemote', 'true or false', allowRemote);
   if (!Array.isArray(hosts) || !hosts.every((host) => typeof host === 'string'))
     throw invalid('options.hosts', 'an array of host names', hosts);
   return {
     state: (query) => options.state(query),
+    record: options.access === undefined ? undefined : () => options.access?.() ?? '',
     find: options.find && rememberMisses((wanted, limit) => options.find?.(wanted, limit) ?? []),
     access: { allowRemote, hosts: new Set(hosts.map((host: string) => host.toLowerCase())) },
   };
