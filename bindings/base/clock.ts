@@ -4,6 +4,7 @@
  * arbitrary zero; the time of day is read only for times that others read. Both are milliseconds.
  */
 import { invalid, requireFunction } from './errors.ts';
+import { keepShape } from './keep-shape.ts';
 
 export interface Clock {
   /** Monotonic milliseconds, which may have a fraction. */
@@ -128,6 +129,7 @@ export class FakeClock implements Clock {
       throw invalid('wallStartMs', 'milliseconds since 1970', wallStartMs);
     this.#now = start;
     this.#wallOffset = wallStartMs - start;
+    keepShape(new.target, FakeClock, () => new FakeClock());
   }
 
   now(): number {

@@ -10,6 +10,7 @@
  */
 
 import { CapstanError, invalid, requireFunction, show } from '../base/errors.ts';
+import { keepShape } from '../base/keep-shape.ts';
 import { hasMore, type Request, requestKey } from '../base/request.ts';
 import { ALIKE, Buckets, BY_SAMPLE, joinHashes, REACH, sample, whole } from './buckets.ts';
 import { type Core, NO_MEMORY, NOTHING } from './core.ts';
@@ -159,6 +160,7 @@ class WasmTexts<T> implements KeyTable<T> {
     this.#core = core;
     this.#handle = handle;
     this.#text = text;
+    keepShape(new.target, WasmTexts, () => new WasmTexts(core, handle, text));
   }
 
   add(item: T, now: number): number {
@@ -200,6 +202,7 @@ class WasmPairs implements KeyTable<Request> {
   constructor(core: Core, handle: number) {
     this.#core = core;
     this.#handle = handle;
+    keepShape(new.target, WasmPairs, () => new WasmPairs(core, handle));
   }
 
   add(item: Request, now: number): number {
@@ -264,6 +267,7 @@ class JsTexts<T> implements KeyTable<T> {
     this.#handle = handle;
     this.#text = text;
     this.#texts = items ?? [];
+    keepShape(new.target, JsTexts, () => new JsTexts(core, handle, text, undefined));
   }
 
   /**
@@ -384,6 +388,7 @@ class JsPairs implements KeyTable<Request> {
   constructor(core: Core, handle: number) {
     this.#core = core;
     this.#handle = handle;
+    keepShape(new.target, JsPairs, () => new JsPairs(core, handle));
   }
 
   find(item: Request): number {
