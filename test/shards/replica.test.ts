@@ -394,6 +394,35 @@ describe('a replica', () => {
     expect((await rig.map()).data).toEqual(later.data);
   });
 
+  it('runs nothing while a leader of a release with leader election holds the Lease', async () => {
+    const rig = cluster();
+    const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    const write = async (method: string, holder: string): Promise<void> => {
+      const spec = { holderIdentity: holder, leaseDurationSeconds: 15 };
+      const renewTime = new Date(rig.clock.now()).toISOString().replace('Z', '000Z');
+      const body = { metadata: { name: 'web' }, spec: { ...spec, renewTime } };
+      const isNew = method === 'POST';
+      const type = isNew ? 'application/json' : 'application/merge-patch+json';
+      const { status } = await rig.transport.request({
+        method,
+        path: isNew ? path : `${path}/web`,
+        headers: { 'content-type': type },
+        body: JSON.stringify(isNew ? { apiVersion: 'coordination.k8s.io/v1', ...body } : body),
+      });
+      expect(status).toBeLessThan(300);
+    };
+    await write('POST', 'old-leader');
+    const a = rig.start('a');
+    for (let i = 0; i < 15; i++) {
+      await rig.run(RETRY);
+      await write('PATCH', 'old-leader');
+      expect(a.runs()).toEqual([]);
+    }
+    await write('PATCH', '');
+    await rig.run(3 * RETRY);
+    expect(a.runs()).toEqual(ALL);
+  });
+
   it('that hangs at its end is left to expire', async () => {
     const rig = cluster();
     const a = rig.start('a');

@@ -7,6 +7,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 export class CuttingProxy {
   cuts = 0;
+  /** The bytes that the server has sent through it. */
+  sent = 0;
   readonly #server: Server;
   readonly #target: number;
   readonly #pairs = new Set<{ near: Socket; far: Socket }>();
@@ -85,6 +87,7 @@ export class CuttingProxy {
   }
 
   #toClient(near: Socket, chunk: Buffer): void {
+    this.sent += chunk.length;
     if (chunk.length < this.#bytesLeft) {
       this.#bytesLeft -= chunk.length;
       near.write(chunk);

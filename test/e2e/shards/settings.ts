@@ -3,9 +3,9 @@ export const GROUP = { namespace: 'default', id: 'hand-overs' } as const;
 
 /** A Lease has whole seconds; the ratios are close to those of the defaults. */
 export const SHARD_DURATIONS = {
-  leaseDuration: 3000,
-  renewDeadline: 2000,
-  retryPeriod: 500,
+  leaseDuration: 6000,
+  renewDeadline: 4000,
+  retryPeriod: 1000,
 } as const;
 
 /** The label of the ConfigMaps that are worked on. */
