@@ -37,7 +37,6 @@ const UNREACHED: Record<string, string> = {
   memoryGrant: 'for tests of the end of memory',
   memoryLimit: 'for tests of the end of memory',
   keysUsed: 'for tests: how many slots are in use',
-  indexFree: 'for tests: the indices of a store go with its instance',
   keysFindBytes: OF_BYTES,
   keysInternBytes: OF_BYTES,
   keysFindObject: OF_BYTES,
