@@ -114,7 +114,7 @@ test('a handler with a pending promise does not delay reading', async () => {
   const hanging = made.addEventHandler({ onUpdate: () => gate.promise });
   const running = made.run();
   for (let turns = 0; !read(); turns++) {
-    expect(turns).toBeLessThan(8 * 10); // the reader's own, of 4 ms, are 50
+    expect(turns).toBeLessThan(8 * 16); // the reader's own, of 2.5 ms, are 80
     await macrotask();
   }
   expect(hanging.pending()).toBe(FLOOD - 1);
