@@ -1,4 +1,4 @@
-/** A time slice ends a loop's turn after 2.5 ms, and reads the clock rarely while steps are short. */
+/** A time slice ends a loop's turn after 2.5 ms, and seldom reads the clock in short steps. */
 import { describe, expect, test } from 'vitest';
 import { type Clock, macrotask, systemClock } from '../../bindings/base/clock.ts';
 import { type IsOver, inTurns, type Steps, TimeSlice } from '../../bindings/base/wait.ts';
