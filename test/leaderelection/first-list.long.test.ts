@@ -23,8 +23,10 @@ test('a lease is renewed on time during a first list of 300 000 objects', {
     let told = 0;
     let isListed = false;
     const renewals: number[] = [];
+    const isRenewing = Promise.withResolvers<void>();
     transport.intercept = ({ method }) => {
       if (method === 'PUT' && !isListed) renewals.push(performance.now());
+      if (renewals.length === 3) isRenewing.resolve();
       return undefined;
     };
     const stop = new AbortController();
@@ -36,7 +38,7 @@ test('a lease is renewed on time during a first list of 300 000 objects', {
       callbacks: { onStartedLeading: () => undefined, onStoppedLeading: () => undefined },
     });
     const leading = elector.run({ signal: stop.signal });
-    while (renewals.length < 3) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await isRenewing.promise;
     const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), Pod));
     const registration = informer.addEventHandler({ onAdd: () => void told++ });
     const running = informer.run({ signal: stop.signal });

@@ -244,9 +244,14 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
       if (more && (this.#steps !== undefined || slice.over()))
         await slice.yield(this.#options.handlersBehind());
     }
-    this.#steps?.return();
-    this.#steps = undefined;
-    for (const steps of this.#waiting.splice(0)) runSteps(steps);
+    try {
+      const ended = this.#steps;
+      this.#steps = undefined;
+      ended?.return();
+      for (const steps of this.#waiting.splice(0)) runSteps(steps);
+    } catch (error) {
+      handleError(error, this.#options.what); // a function of the user, or the core has trapped
+    }
     try {
       this.meter?.stored(this.#store.lastStoreSyncResourceVersion());
       this.#store.settle();

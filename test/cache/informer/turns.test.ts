@@ -428,3 +428,26 @@ test('handlers, indices and lists that come at any time agree with the server', 
     await informer.stop();
   }
 });
+
+test('one that cannot be ended cleanly is reported, and the informer ends', async () => {
+  const fail = (): never => {
+    throw new Error('boom');
+  };
+  const real = Indexer.prototype.replaceInSteps;
+  vi.spyOn(Indexer.prototype, 'replaceInSteps').mockImplementationOnce(function* (
+    this: Indexer<object>,
+    ...given
+  ) {
+    try {
+      return yield* real.apply(this, given);
+    } finally {
+      fail();
+    }
+  } as typeof real);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { informer, running } = await follow(100);
+  await turns(50);
+  await informer.stop();
+  await running;
+  expect(texts()).toEqual([expect.stringContaining('boom')]);
+});
