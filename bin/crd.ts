@@ -23,8 +23,8 @@ export async function manifestsOf(paths: readonly string[]): Promise<string> {
 
 /**
  * The definitions that modules export, sorted by name. An export may have any name and be a
- * result of `defineCustomResource` or a definition. Of several definitions with one name, the one
- * that includes all versions is used.
+ * result of `defineCustomResource`, a definition, or an array of these. Of several definitions with
+ * one name, the one that includes all versions is used.
  *
  * @throws CapstanError INVALID_ARGUMENT for a module that exports no definition or cannot be
  *   loaded, and if no definition of a name has all of its versions
@@ -36,7 +36,8 @@ export async function definitionsOfModules(
   for (const path of paths) {
     const definitions = await attempt(`${path} could not be loaded`, async () => {
       const module = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
-      return Object.values(module).flatMap((value) => definitionIn(value) ?? []);
+      const exported = Object.values(module).flatMap((value: unknown) => value);
+      return exported.flatMap((value) => definitionIn(value) ?? []);
     });
     if (definitions.length === 0)
       throw new CapstanError(

@@ -154,6 +154,7 @@ export const TASKS: readonly Task[] = [
         'Defaulter',
         'schemaValidator',
       ],
+      Conversions: ['Conversion', 'conversionDefinitions'],
       'In a handler': ['AdmissionRequest', 'AdmissionDenied'],
       'The server': ['WebhookOptions', 'WebhookServer', 'webhookConfigurations'],
     },
@@ -217,6 +218,7 @@ export const TASKS: readonly Task[] = [
     parts: {
       'Servers and time': ['ApiServer', 'fakeClient', 'fakeTransport', 'FakeClock'],
       'A real API server': ['startEnvtest', 'startTestServer'],
+      'Properties of conversions': ['roundTrips', 'RoundTripOptions'],
     },
   },
   {

@@ -99,6 +99,8 @@ export type ErrorCode =
   | 'INVALID_OBJECT'
   /** The server does not serve a CustomResourceDefinition: see CRDError. */
   | 'CRD'
+  /** A conversion does not give an object back as it was: see RoundTripError. */
+  | 'ROUND_TRIP'
   /** A webhook denies a request: see AdmissionDenied. */
   | 'ADMISSION_DENIED'
   /** `startEnvtest` finds no etcd or kube-apiserver. */

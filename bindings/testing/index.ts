@@ -13,6 +13,12 @@ export {
   type FakeTransportOptions,
   fakeTransport,
 } from './fake-transport.ts';
+export {
+  RoundTripError,
+  type RoundTripOptions,
+  roundTrips,
+  type VersionSchema,
+} from './round-trips.ts';
 export type { Authorization } from './server/auth/access.ts';
 export type { ServerUser } from './server/auth/users.ts';
 export type { Fault, FaultVerb, StreamFault, WatchPoint } from './server/faults.ts';

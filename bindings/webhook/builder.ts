@@ -13,6 +13,7 @@ import {
   VALIDATOR_NAMES,
   type Validator,
 } from './admission.ts';
+import { CONVERSION_NAMES, type Conversion } from './conversion.ts';
 import { webhooksOf } from './managed.ts';
 import { RecordedWebhooks, type WebhookSink } from './recorded.ts';
 import {
@@ -93,6 +94,7 @@ export class WebhookBuilder<T extends object> {
   readonly #resource: RegisteredResource;
   readonly #subResource: string;
   readonly #registrations = new Map<WebhookRegistration['type'], WebhookRegistration>();
+  readonly #spokes: Conversion<object, object>[] = [];
   #isComplete = false;
 
   /** @internal */
@@ -133,7 +135,52 @@ export class WebhookBuilder<T extends object> {
   }
 
   /**
-   * Registers the webhooks.
+   * Adds a version that is converted to and from this one, which is the hub. Call it for each other
+   * version of the kind. All conversions of a manager are served at `/convert`.
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   * @example
+   * interface Old {
+   *   metadata: { name: string };
+   *   spec: { picture: string };
+   * }
+   * newWebhookManagedBy(manager)
+   *   .for(Website)
+   *   .withConversion<Old>({
+   *     version: 'v1beta1',
+   *     toHub: ({ metadata, spec: { picture } }) => ({
+   *       metadata,
+   *       spec: { image: picture, replicas: 1 },
+   *     }),
+   *     fromHub: ({ spec: { image }, metadata: { name = '' } }) => ({
+   *       metadata: { name },
+   *       spec: { picture: image },
+   *     }),
+   *   })
+   *   .complete();
+   */
+  withConversion<Spoke extends object>(conversion: Conversion<Spoke, T>): this {
+    requireMembers('conversion', conversion, 'member of a Conversion', CONVERSION_NAMES);
+    const { version, toHub, fromHub } = conversion;
+    requireString('conversion.version', version);
+    requireFunction('conversion.toHub', toHub);
+    requireFunction('conversion.fromHub', fromHub);
+    if (this.#subResource !== '')
+      throw new CapstanError('INVALID_ARGUMENT', 'a subresource is not converted: its object is');
+    const { version: hub, kind } = this.#resource;
+    const known = [hub, ...this.#spokes.map((spoke) => spoke.version)];
+    if (known.includes(version))
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `conversion.version expected another version of ${kind} than ${known.join(', ')}, ` +
+          `got ${version}`,
+      );
+    this.#spokes.push(conversion as unknown as Conversion<object, object>);
+    return this;
+  }
+
+  /**
+   * Registers the webhooks and the conversions.
    *
    * @throws CapstanError INVALID_ARGUMENT if there is none, or for a path that is taken
    */
@@ -141,12 +188,15 @@ export class WebhookBuilder<T extends object> {
     const { kind } = this.#resource;
     if (this.#isComplete)
       throw new CapstanError('INVALID_ARGUMENT', `the webhooks of ${kind} are registered already`);
-    if (this.#registrations.size === 0)
+    if (this.#registrations.size === 0 && this.#spokes.length === 0)
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `no webhook of ${kind}: call withDefaulter() or withValidator() before complete()`,
+        `no webhook of ${kind}: call withDefaulter() or withValidator(), or withConversion(), ` +
+          'before complete()',
       );
     for (const registration of this.#registrations.values()) this.#sink.add(registration);
+    if (this.#spokes.length > 0)
+      this.#sink.addConversion({ resource: this.#resource, spokes: this.#spokes });
     this.#isComplete = true;
   }
 

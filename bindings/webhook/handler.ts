@@ -6,6 +6,12 @@
 import type { HTTPHandler } from '../manager/router.ts';
 import { type AdmissionHandlers, type ReviewContext, respond } from './admission.ts';
 import {
+  type ConversionContext,
+  type ConversionRegistration,
+  convert,
+  decodeConversion,
+} from './conversion.ts';
+import {
   BadReview,
   decodeReview,
   encodeReview,
@@ -17,6 +23,10 @@ type Exchange = Parameters<HTTPHandler>;
 
 /** 3 MiB, the API server's limit of a request. apiserver: DefaultMaxRequestSizeBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
+/** 64 MiB: a list is converted in one request, and has any number of objects. */
+const MAX_CONVERSION_BYTES = 64 * 1024 * 1024;
+/** In milliseconds: how long the API server waits. apiserver: defaultRequestTimeout of webhooks. */
+const CONVERSION_MS = 30_000;
 
 export interface ReviewHandlerOptions extends Pick<ReviewContext, 'clock' | 'timeout' | 'onError'> {
   /** Default 3 MiB. */
@@ -37,6 +47,20 @@ export function admissionHandler(
     const answer = await respond(review, admission, { clock, timeout, hungUp, onError });
     onResponse(answer);
     return encodeReview(review.uid, answer);
+  });
+}
+
+/** Serves the conversions of all kinds. */
+export function conversionHandler(
+  kinds: ReadonlyMap<string, ConversionRegistration>,
+  options: Pick<ConversionContext, 'clock' | 'onError'> & {
+    readonly maxBodyBytes: number | undefined;
+  },
+): HTTPHandler {
+  const most = Math.max(options.maxBodyBytes ?? 0, MAX_CONVERSION_BYTES);
+  return jsonHandler(most, (body, hungUp, query) => {
+    const timeout = Math.min(CONVERSION_MS, timeoutIn(query));
+    return convert(decodeConversion(body), kinds, { ...options, timeout, hungUp });
   });
 }
 

@@ -1,5 +1,6 @@
 /**
- * `capstan/webhook`: admission webhooks that a manager serves, typed by the resource.
+ * `capstan/webhook`: admission webhooks and conversions that a manager serves, typed by the
+ * resource.
  * controller-runtime's `webhook` and `builder.WebhookManagedBy`. It needs `capstan/manager`.
  */
 
@@ -21,6 +22,8 @@ export {
   type WebhookConfigurationsOptions,
   webhookConfigurations,
 } from './configurations.ts';
+export type { Conversion } from './conversion.ts';
+export { conversionDefinitions } from './conversion-definitions.ts';
 export type {
   DefaulterOptions,
   WebhookRuleOptions,

@@ -9,10 +9,12 @@ import { silentLogger } from '../base/logger.ts';
 import { requireManager } from '../controller/manager.ts';
 import { isPanic } from '../controller/reconcile.ts';
 import { type ControllerManager, type GroupedRunnable, healthz } from '../manager/index.ts';
-import { admissionHandler } from './handler.ts';
+import { CONVERT_PATH, type ConversionRegistration } from './conversion.ts';
+import { conversionInstaller } from './conversion-definitions.ts';
+import { admissionHandler, conversionHandler } from './handler.ts';
 import { configurationInstaller, Installation, type Installer } from './install.ts';
 import { loadDiff } from './json-patch.ts';
-import { AdmissionMetrics } from './metrics.ts';
+import { AdmissionMetrics, ConversionMetrics } from './metrics.ts';
 import { RecordedWebhooks } from './recorded.ts';
 import type { WebhookRegistration } from './registration.ts';
 import type { RotationTimes } from './rotation.ts';
@@ -85,17 +87,13 @@ export class ManagedWebhooks extends RecordedWebhooks {
 
   override add(registration: WebhookRegistration): void {
     const { path, admission, timeoutSeconds } = registration;
-    const { clock, logger } = this.manager;
+    const { clock } = this.manager;
     super.add(registration);
     const handler = admissionHandler(admission, {
       clock,
       timeout: timeoutSeconds * 1000,
       maxBodyBytes: this.server.options.maxBodyBytes,
-      onError: (error) => {
-        if (isPanic(error)) this.#metrics.panicked();
-        if (logger === silentLogger) handleError(error, `webhook ${path}`);
-        else logger.error('a webhook has failed', { webhook: path, error });
-      },
+      onError: (error) => this.#failed(path, error, this.#metrics),
       onResponse: ({ allowed, status }) =>
         this.#metrics.responded(path, allowed, status?.code ?? 200),
     });
@@ -111,5 +109,29 @@ export class ManagedWebhooks extends RecordedWebhooks {
       start: async () => void (await loadDiff()),
     };
     this.manager.add(loaded);
+  }
+
+  override addConversion(registration: ConversionRegistration): void {
+    super.addConversion(registration);
+    if (this.conversions.size > 1) return;
+    const { clock, client } = this.manager;
+    const metrics = new ConversionMetrics();
+    this.server.register(
+      CONVERT_PATH,
+      conversionHandler(this.conversions, {
+        clock,
+        maxBodyBytes: this.server.options.maxBodyBytes,
+        onError: (error) => this.#failed(CONVERT_PATH, error, metrics),
+      }),
+    );
+    this.manager.addCollector(metrics);
+    this.addInstaller(conversionInstaller({ client }, this.conversions));
+  }
+
+  #failed(path: string, error: unknown, metrics: { panicked(): void }): void {
+    const { logger } = this.manager;
+    if (isPanic(error)) metrics.panicked();
+    if (logger === silentLogger) handleError(error, `webhook ${path}`);
+    else logger.error('a webhook has failed', { webhook: path, error });
   }
 }

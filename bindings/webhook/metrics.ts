@@ -1,6 +1,7 @@
 /**
  * The metrics of admission: responses by webhook, and handlers that failed by a bug. Those of HTTP
- * requests are counted by the server. controller-runtime: pkg/webhook/admission/metrics.
+ * requests are counted by the server. controller-runtime: pkg/webhook/admission/metrics,
+ * pkg/webhook/conversion/metrics.
  */
 import {
   byName,
@@ -56,5 +57,25 @@ export class AdmissionMetrics implements Collector {
         [['', this.#panics]],
       ),
     ]);
+  }
+}
+
+export class ConversionMetrics implements Collector {
+  readonly name = 'conversion webhooks';
+  #panics = 0;
+
+  panicked(): void {
+    this.#panics++;
+  }
+
+  text(): string {
+    return expositionText(
+      metricFamily(
+        'counter',
+        'controller_runtime_conversion_webhook_panics_total',
+        'Total number of conversion webhook panics',
+        [['', this.#panics]],
+      ),
+    );
   }
 }

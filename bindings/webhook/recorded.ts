@@ -1,14 +1,18 @@
 /** Stands for a manager: it keeps what is registered and serves nothing. */
 import { CapstanError } from '../base/errors.ts';
+import type { ConversionRegistration } from './conversion.ts';
 import type { WebhookRegistration } from './registration.ts';
 
 /** Takes registered webhooks. */
 export interface WebhookSink {
   add(registration: WebhookRegistration): void;
+  addConversion(registration: ConversionRegistration): void;
 }
 
 export class RecordedWebhooks implements WebhookSink {
   readonly registrations: WebhookRegistration[] = [];
+  /** By `group/kind`. */
+  readonly conversions = new Map<string, ConversionRegistration>();
 
   add(registration: WebhookRegistration): void {
     const { type, path, name } = registration;
@@ -20,6 +24,14 @@ export class RecordedWebhooks implements WebhookSink {
         throw taken(`${path} expected a name of its own, ${other.path} has ${name} already`);
     }
     this.registrations.push(registration);
+  }
+
+  addConversion(registration: ConversionRegistration): void {
+    const { group, kind } = registration.resource;
+    const id = `${group}/${kind}`;
+    if (this.conversions.has(id))
+      throw taken(`conversions of ${kind} of ${group} are registered already: use one builder`);
+    this.conversions.set(id, registration);
   }
 }
 

@@ -96,13 +96,7 @@ export function requireJsonType(contentType: string | undefined): void {
  * Throws BadReview.
  */
 export function decodeReview(body: Uint8Array): ReviewRequest {
-  const review = parsed(body);
-  if (!isJsonObject(review)) throw mismatch('body', 'an AdmissionReview', review);
-  const { apiVersion, kind, request } = review;
-  if (kind !== 'AdmissionReview') throw mismatch('kind', '"AdmissionReview"', kind);
-  if (apiVersion !== 'admission.k8s.io/v1')
-    throw mismatch('apiVersion', '"admission.k8s.io/v1"', apiVersion);
-  if (!isJsonObject(request)) throw mismatch('request', 'an object', request);
+  const request = requestOf(body, 'AdmissionReview', 'admission.k8s.io/v1');
   const { uid, operation, dryRun } = request;
   if (typeof uid !== 'string' || uid === '') throw mismatch('request.uid', 'a text', uid);
   if (!OPERATIONS.includes(operation))
@@ -125,9 +119,26 @@ export function decodeReview(body: Uint8Array): ReviewRequest {
   };
 }
 
+/** The `request` of a review of this kind. Throws BadReview. */
+export function requestOf(
+  body: Uint8Array,
+  expectedKind: string,
+  version: string,
+): Record<string, unknown> {
+  const review = parsed(body, expectedKind);
+  if (!isJsonObject(review)) throw mismatch('body', named(expectedKind), review);
+  const { apiVersion, kind, request } = review;
+  if (kind !== expectedKind) throw mismatch('kind', `"${expectedKind}"`, kind);
+  if (apiVersion !== version) throw mismatch('apiVersion', `"${version}"`, apiVersion);
+  if (!isJsonObject(request)) throw mismatch('request', 'an object', request);
+  return request;
+}
+
+const named = (kind: string): string => `${/^[AEIOU]/.test(kind) ? 'an' : 'a'} ${kind}`;
+
 /** The body is not quoted in an error: it may be a Secret. */
-function parsed(body: Uint8Array): unknown {
-  if (body.length === 0) throw bad('body: expected an AdmissionReview, got nothing');
+function parsed(body: Uint8Array, kind: string): unknown {
+  if (body.length === 0) throw bad(`body: expected ${named(kind)}, got nothing`);
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {

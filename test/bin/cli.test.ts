@@ -366,6 +366,12 @@ describe('the command line', () => {
       });
     });
 
+    it('prints the definitions of an array, as conversionDefinitions gives', async () => {
+      const list = { a: v1, definitions: [both] };
+      const { stdout } = await capstan('crd', moduleOf('array.mjs', list));
+      expect(loadAllYaml(stdout)).toEqual([both]);
+    });
+
     it('prints the conversion, which only the definition with all versions has', async () => {
       const whole = { ...both, spec: { ...both.spec, conversion: { strategy: 'None' } } };
       const { stdout } = await capstan('crd', moduleOf('conversion.mjs', { a: whole, b: v1 }));

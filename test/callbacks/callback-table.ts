@@ -458,6 +458,14 @@ export const PROCESSES: readonly CallbackRow[] = [
     tests: ['webhook/admission.test.ts', 'webhook/server.test.ts'],
   },
   {
+    functions: ['Conversion.toHub', 'Conversion.fromHub'],
+    what: 'conversions',
+    throws: 'reported; the whole request fails, with the name of the object and the text',
+    rubbish: 'anything but an object, or one with another identity: as if it threw',
+    within: 'allowed',
+    tests: ['webhook/conversion.test.ts'],
+  },
+  {
     functions: ['Manager.addCollector', 'Collector.text'],
     what: 'collectors of metrics',
     throws: 'reported; the metrics of all other collectors are served',
@@ -474,12 +482,12 @@ export const PROCESSES: readonly CallbackRow[] = [
     tests: ['manager/runnable-group.test.ts', 'manager/manager.test.ts'],
   },
   {
-    functions: ['webhookConfigurations(setup)'],
-    what: '`setup` of webhook configurations',
+    functions: ['webhookConfigurations(setup)', 'conversionDefinitions(setup)'],
+    what: '`setup` of webhook configurations and definitions',
     throws: CALLER,
     rubbish: 'ignored: what it has registered by then counts',
     within: 'allowed',
-    tests: ['bin/webhooks.test.ts'],
+    tests: ['bin/webhooks.test.ts', 'webhook/conversion.test.ts'],
   },
   {
     functions: ['ManagerOptions.newClient'],

@@ -62,6 +62,7 @@ describe('the manifest', () => {
       '@kubernetes/client-node',
       '@marcbachmann/cel-js',
       '@peculiar/x509',
+      'fast-check',
       'rfc6902',
       'selfsigned',
       'yaml',

@@ -44,6 +44,7 @@ beforeAll(async () => {
   newWebhookManagedBy(manager)
     .for(ConfigMap)
     .withValidator({ validateCreate: () => undefined })
+    .withConversion({ version: 'v0', toHub: (object) => object, fromHub: (object) => object })
     .complete();
   newControllerManagedBy(manager)
     .for(ConfigMap)

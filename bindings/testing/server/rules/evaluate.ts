@@ -24,6 +24,14 @@ const NO_FIELD = '<nil>';
 export const evaluateRules = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
   walk(schema, value, old, '', true);
 
+/** By the rules of a schema itself, without those of the schemas below it, of a new value. */
+export const evaluateOwnRules = (schema: Schema, value: Json, isRoot: boolean): FieldError[] =>
+  value === null
+    ? []
+    : compileRules(schema, isRoot).flatMap((rule) =>
+        evaluateRule(rule, schema, value, undefined, ''),
+      );
+
 /**
  * The error that rules were not evaluated, because of other errors of the object; otherwise none.
  */

@@ -20,9 +20,17 @@ export interface CelType {
   read(value: Json): unknown;
 }
 
-/** Objects, which are compared by their JSON. */
+/** Objects, which are compared by their JSON. It has no member that a schema may have too. */
 abstract class Struct {
-  abstract readonly json: string;
+  readonly #value: Json;
+
+  constructor(value: Json) {
+    this.#value = value;
+  }
+
+  static same(a: Struct, b: Struct): boolean {
+    return jsonKey(a.#value) === jsonKey(b.#value);
+  }
 }
 
 const METADATA: Schema = {
@@ -149,12 +157,8 @@ function objectType(
   }
   const name = `object${counter.count++}`;
   const ctor = class extends Struct {
-    readonly json: string;
     constructor(value: Json) {
-      super();
-      // Not enumerable by rules, and not one of the object's fields.
-      this.json = '';
-      Object.defineProperty(this, 'json', { value: jsonKey(value), enumerable: false });
+      super(value);
       if (!isObject(value)) return;
       for (const [from, as, type] of fields) {
         const member = ownMember(value, from);
@@ -167,6 +171,6 @@ function objectType(
     ctor,
     fields: Object.fromEntries(fields.map(([, as, type]) => [as, type.name])),
   });
-  env.registerOperator(`${name} == ${name}`, (a: Struct, b: Struct) => a.json === b.json);
+  env.registerOperator(`${name} == ${name}`, Struct.same);
   return { name, read: (value) => (isObject(value) ? new ctor(value) : value) };
 }
