@@ -17,10 +17,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { main } from '../../bin/cli.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
+import { versionsInEtcd } from './versions-in-etcd.ts';
 
 const VERSIONS = ['v1alpha1', 'v1beta1', 'v1'];
 const EACH = 20;
 const NAME = 'dens.e2e.capstan.dev';
+const PLACE = 'e2e.capstan.dev/dens';
 
 let plane: ControlPlane;
 let transport: Transport;
@@ -66,25 +68,6 @@ function storing(storage: string, versions = VERSIONS): CustomResourceDefinition
   };
 }
 
-/** How many objects lie in etcd in each version. */
-async function versionsInEtcd(): Promise<Record<string, number>> {
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
-  const prefix = '/registry/e2e.capstan.dev/dens/';
-  const response = await fetch(`${plane.etcdUrl}/v3/kv/range`, {
-    method: 'POST',
-    body: JSON.stringify({ key: base64(prefix), range_end: base64(prefix.replace(/\/$/, '0')) }),
-  });
-  const { kvs = [] } = (await response.json()) as { kvs?: { value: string }[] };
-  const found: Record<string, number> = {};
-  for (const { value } of kvs) {
-    const { apiVersion } = JSON.parse(Buffer.from(value, 'base64').toString()) as {
-      apiVersion: string;
-    };
-    found[apiVersion] = (found[apiVersion] ?? 0) + 1;
-  }
-  return found;
-}
-
 test('all objects are stored in the storage version, and no write of others is lost', async () => {
   const client = newClient({ transport, fieldOwner: 'test' });
   for (const version of VERSIONS) {
@@ -96,7 +79,7 @@ test('all objects are stored in the storage version, and no write of others is l
         spec: { count: 0 },
       });
   }
-  const before = await versionsInEtcd();
+  const before = await versionsInEtcd(plane, PLACE);
   expect(Object.keys(before).sort()).toEqual(
     VERSIONS.map((one) => `e2e.capstan.dev/${one}`).sort(),
   );
@@ -135,7 +118,7 @@ test('all objects are stored in the storage version, and no write of others is l
     printed: `${NAME}: wrote 60 objects, storedVersions v1alpha1, v1beta1, v1 → v1\n`,
   });
 
-  expect(await versionsInEtcd()).toEqual({ 'e2e.capstan.dev/v1': 3 * EACH });
+  expect(await versionsInEtcd(plane, PLACE)).toEqual({ 'e2e.capstan.dev/v1': 3 * EACH });
   const { status } = await client.get(crdResource, { name: NAME }, { live: true });
   expect(status?.storedVersions).toEqual(['v1']);
   const { items } = await client.list(denIn('v1'), { namespace: 'default', live: true });
