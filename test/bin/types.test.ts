@@ -16,8 +16,10 @@ import { definitionsOf } from '../../bin/definition-files.ts';
 import { compareVersions, typesOf } from '../../bin/types.ts';
 import { capstan } from '../helpers/command-line.ts';
 import { Random, testSeed } from '../helpers/random.ts';
+import { root } from '../helpers/repository.ts';
 import { typeErrors } from '../helpers/type-errors.ts';
 import { FILES, foxes, textOfFile, writeKubeconfig } from './definition-sources.ts';
+import { schemaFeatures } from './schema-features.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-types-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
@@ -41,6 +43,28 @@ function shuffled(value: unknown, random: Random): unknown {
 }
 
 describe('types of the definitions of well-known operators', () => {
+  it('are tried with all features of schemas that those have', async () => {
+    const definitions = await definitionsOf(FILES);
+    expect(definitions.length).toBeGreaterThanOrEqual(30);
+    const features = textOfFile(`${root}/test/bin/definitions/features.txt`)
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    const tried = schemaFeatures(definitions);
+    expect(features.length).toBeGreaterThan(100);
+    expect(features.filter((feature) => !tried.includes(feature))).toEqual([]);
+    const groups = new Set(definitions.map(({ spec }) => spec.group));
+    for (const group of [
+      'argoproj.io',
+      'cert-manager.io',
+      'cluster.x-k8s.io',
+      'apiextensions.crossplane.io',
+      'gateway.networking.k8s.io',
+      'networking.istio.io',
+      'monitoring.coreos.com',
+    ])
+      expect(groups).toContain(group);
+  });
+
   it('compile under the strictest options, and are what the schemas say', async () => {
     const { stdout, stderr } = await capstan('types', ...FILES);
     expect(stderr).toBe('');
