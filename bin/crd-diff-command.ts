@@ -12,7 +12,7 @@ import { nearestWord } from './nearest.ts';
 import { usage } from './usage.ts';
 
 export const CRD_DIFF_HELP = `Usage: capstan crd diff <old> <new> [options]
-       capstan crd diff --cluster <new> [options]
+       capstan crd diff --cluster <new>... [options]
 
 Prints what in new CustomResourceDefinitions breaks clients of the old ones, or objects that are
 stored, by rule and with the path. Old and new are files, addresses or stdin (-) with YAML or JSON,
@@ -63,14 +63,14 @@ export async function runCrdDiff(
     json?: boolean;
   };
   const isCluster = cluster === true || kubeconfig !== undefined || context !== undefined;
-  if (positionals.length !== (isCluster ? 1 : 2))
+  if (isCluster ? positionals.length === 0 : positionals.length !== 2)
     throw usage(
       `crd diff expected ${isCluster ? 'the new definitions' : 'old and new definitions'}, ` +
         `got ${positionals.join(' ') || 'none'}`,
       'crd diff',
     );
   const isAllowed = allowedBy(allow);
-  const after = await definitionsOf([positionals.at(-1) as string]);
+  const after = await definitionsOf(isCluster ? positionals : positionals.slice(1));
   const names = after.map(({ metadata }) => metadata.name);
   const before: CustomResourceDefinition[] = isCluster
     ? (await definitionsOfCluster({ kubeconfig, context })).filter(({ metadata }) =>

@@ -589,7 +589,7 @@ describe('capstan crd diff', () => {
   it.each([
     [[old], 'crd diff expected old and new definitions, got'],
     [[], 'crd diff expected old and new definitions, got none; see capstan crd diff --help'],
-    [['--cluster', old, now], 'crd diff expected the new definitions, got'],
+    [['--cluster'], 'crd diff expected the new definitions, got none'],
     [[old, now, '--allow', 'field-remove'], 'got field-remove: did you mean field-removed?'],
     [[old, join(place, 'none.json')], 'none.json could not be read: ENOENT'],
   ])('rejects %j', async (args, why) => {
