@@ -89,7 +89,13 @@ export function webhookConfigurations(
   const recorded = new RecordedWebhooks();
   setup(recorded);
   if (recorded.registrations.length === 0)
-    throw new CapstanError('INVALID_ARGUMENT', 'setup expected to register a webhook, got none');
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      recorded.conversions.size === 0
+        ? 'setup expected to register a webhook, got none'
+        : 'setup expected to register a defaulter or a validator, got conversions alone: these ' +
+            'are in the definition, by conversionDefinitions()',
+    );
   return configurationsOf(recorded.registrations, options);
 }
 

@@ -86,6 +86,13 @@ test('provisioner: every claim gets a volume, and deleted claims lose it', async
   expect(lines).toContain('12 events ProvisioningSucceeded');
 });
 
+test('versions: no object is lost, and a conversion that loses something is found', async () => {
+  const [passed, lost, object] = (await run('examples/versions/main.ts')).split('\n');
+  expect(passed).toBe('v1beta1 and v1: 200 objects of each came back as they were');
+  expect(lost).toMatch(/^Site from v1 to v1beta1 and back: spec\.(port|replicas) /);
+  expect(object).toMatch(/^ {2}the object: \{"apiVersion":"demo\.capstan\.dev\/v1"/);
+});
+
 test('webhook-source: a posted image reaches the Sites that use it', async () => {
   const lines = (await run('examples/webhook-source.ts')).trim().split('\n');
   expect(lines.filter((line) => line.startsWith('pushed'))).toEqual([

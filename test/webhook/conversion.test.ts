@@ -3,7 +3,12 @@
  * definitions that are made from the registration.
  */
 import { defineCustomResource, type ObjectOf } from 'capstan/client';
-import { type Conversion, conversionDefinitions, newWebhookManagedBy } from 'capstan/webhook';
+import {
+  type Conversion,
+  conversionDefinitions,
+  newWebhookManagedBy,
+  webhookConfigurations,
+} from 'capstan/webhook';
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -408,6 +413,12 @@ describe('definitions of converted kinds', () => {
     ],
   ])('cannot differ from the registration: %#', (versions, why) => {
     expect(() => conversionDefinitions(setup, versions, reach)).toThrow(why);
+  });
+
+  test('are not among the configurations of webhooks', () => {
+    expect(() => webhookConfigurations(setup, { name: 'sites', ...reach })).toThrow(
+      'got conversions alone: these are in the definition, by conversionDefinitions()',
+    );
   });
 
   test('need a registration', () => {
