@@ -27,7 +27,7 @@ import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type MigrationOptions, type MigrationState, migrate } from '../../bin/crd-migrate.ts';
 import { capstan } from '../helpers/command-line.ts';
-import { foxes, writeKubeconfig } from './definition-sources.ts';
+import { foxes, writeKubeconfig } from '../helpers/definition-sources.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-crd-migrate-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));

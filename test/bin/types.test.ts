@@ -18,7 +18,7 @@ import { capstan } from '../helpers/command-line.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { root } from '../helpers/repository.ts';
 import { typeErrors } from '../helpers/type-errors.ts';
-import { FILES, foxes, textOfFile, writeKubeconfig } from './definition-sources.ts';
+import { FILES, foxes, textOfFile, writeKubeconfig } from '../helpers/definition-sources.ts';
 import { schemaFeatures } from './schema-features.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-types-')));

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CustomResourceDefinition } from 'capstan/client';
-import { root } from '../helpers/repository.ts';
+import { root } from './repository.ts';
 
 export const FILES = [
   'argo',
