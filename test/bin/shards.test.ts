@@ -13,7 +13,7 @@ import { emptyMap, type ShardMap } from '../../bindings/shards/shard-map.ts';
 import { chooseEdges, SLOTS } from '../../bindings/shards/slots.ts';
 import { capstan } from '../helpers/command-line.ts';
 import { invalidArgument } from '../helpers/expect-error.ts';
-import { writeKubeconfig } from './definition-sources.ts';
+import { writeKubeconfig } from '../helpers/definition-sources.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-shards-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
