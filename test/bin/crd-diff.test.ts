@@ -21,9 +21,9 @@ import { type BreakingChange, breakingChanges, RULES } from '../../bin/crd-diff.
 import { definitionsOf } from '../../bin/definition-files.ts';
 import { sample } from '../helpers/client/random-schemas.ts';
 import { capstan } from '../helpers/command-line.ts';
+import { FILES, foxes, writeKubeconfig } from '../helpers/definition-sources.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { root } from '../helpers/repository.ts';
-import { FILES, foxes, writeKubeconfig } from '../helpers/definition-sources.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-crd-diff-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));

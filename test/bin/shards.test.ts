@@ -12,8 +12,8 @@ import { leaseToWrite, mapToWrite } from '../../bindings/shards/objects.ts';
 import { emptyMap, type ShardMap } from '../../bindings/shards/shard-map.ts';
 import { chooseEdges, SLOTS } from '../../bindings/shards/slots.ts';
 import { capstan } from '../helpers/command-line.ts';
-import { invalidArgument } from '../helpers/expect-error.ts';
 import { writeKubeconfig } from '../helpers/definition-sources.ts';
+import { invalidArgument } from '../helpers/expect-error.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-shards-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));

@@ -15,10 +15,10 @@ import { parseAllDocuments, type parseDocument } from 'yaml';
 import { definitionsOf } from '../../bin/definition-files.ts';
 import { compareVersions, typesOf } from '../../bin/types.ts';
 import { capstan } from '../helpers/command-line.ts';
+import { FILES, foxes, textOfFile, writeKubeconfig } from '../helpers/definition-sources.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { root } from '../helpers/repository.ts';
 import { typeErrors } from '../helpers/type-errors.ts';
-import { FILES, foxes, textOfFile, writeKubeconfig } from '../helpers/definition-sources.ts';
 import { schemaFeatures } from './schema-features.ts';
 
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-types-')));

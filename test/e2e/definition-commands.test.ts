@@ -8,8 +8,8 @@ import { type CustomResourceDefinition, crdResource, newClient } from 'capstan/c
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { definitionsOf } from '../../bin/definition-files.ts';
-import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { capstan } from '../helpers/command-line.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { FILES } from '../helpers/definition-sources.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
