@@ -477,6 +477,8 @@ class RuntimeManager implements ControllerManager {
     const timer = grace > 0 ? this.clock.setTimer(expire, grace) : undefined;
     await this.#handOverShards(grace);
     const late = await this.#runnables.stopAll(this.#deadline.signal);
+    // Their work has ended, so that the slots can be given up.
+    await Promise.race([this.#sharing, whenAborted(this.#deadline.signal)]);
     if (timer !== undefined) this.clock.clearTimer(timer);
     if (timedOut) {
       const message = `not ended within the grace period of ${grace} ms: ${late.join(', ')}`;
@@ -489,12 +491,16 @@ class RuntimeManager implements ControllerManager {
     this.logger.info('stopped');
   }
 
-  /** Hands over while the controllers work; half of the grace period is left for their end. */
+  /**
+   * Hands over while the controllers work. After half of the grace period these are told to end, so
+   * that a reconcile that goes on until then does not hold its slot for good.
+   */
   async #handOverShards(grace: number): Promise<void> {
     if (this.#sharing === undefined) return;
     const timer = grace > 0 ? this.clock.setTimer(() => this.#hurry.abort(), grace / 2) : undefined;
     this.#handOver.abort();
-    await Promise.race([this.#sharing, whenAborted(this.#deadline.signal)]);
+    const { signal } = this.#deadline;
+    await Promise.race([this.#sharing, whenAborted(this.#hurry.signal), whenAborted(signal)]);
     if (timer !== undefined) this.clock.clearTimer(timer);
   }
 

@@ -53,6 +53,14 @@ const Events = defineResource<Told>()({
   namespaced: true,
 });
 
+const Leases = defineResource<KubeObject & { spec: { holderIdentity?: string } }>()({
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  kind: 'Lease',
+  plural: 'leases',
+  namespaced: true,
+});
+
 const TEAMS = Array.from({ length: 40 }, (_, i) => `team-${i}`);
 const keyOf = ({ namespace, name }: Request): string => `${namespace}/${name}`;
 
@@ -267,7 +275,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     );
     expect(cached[0]! + cached[1]!).toBe(80);
     expect(reported).toEqual([]);
-  });
+  }, 240_000);
 
   test('tell what they do by their report, and by events on the map', async () => {
     const cluster = rig();
@@ -471,6 +479,22 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
       expect(owner.manager.shards?.owns(at('', key.split('/')[0]))).toBe(true);
     }
     expect(new Set(runs.map((run) => run.slice(2))).size).toBe(2 * TEAMS.length);
+  });
+
+  test('end in their grace period though a reconcile goes on until it is told', async () => {
+    const cluster = rig();
+    await cluster.fill();
+    const a = cluster.start('a', (_, { signal }) => whenAborted(signal));
+    await cluster.until(() => a.running.size === TEAMS.length);
+    a.terminate();
+    await cluster.clock.run(14_000);
+    expect(a.ended).toBeUndefined();
+    expect(a.running.size).toBe(TEAMS.length);
+    await cluster.clock.run(2000);
+    expect(a.ended).toBe('ended');
+    expect(a.running.size).toBe(0);
+    const { items } = await cluster.others.list(Leases, { namespace: 'default' });
+    expect(items.map(({ spec }) => spec.holderIdentity ?? '')).toEqual(['', '']);
   });
 
   test('write with what they know, if writes are strict', async () => {
