@@ -57,8 +57,14 @@ const measured: Row[] = [
     budget: 19.75 * KIB, // a quarter for the ranges of hashes, 3.5 for packing objects
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 36 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 87 * KIB },
-  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 53 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 90 * KIB },
+  {
+    what: 'capstan/client, minified',
+    bytes: await bundle('client'),
+    budget: 68 * KIB, // the reflector of until and watchObject is 11
+  },
+  // Whatever else the subpath has must not be dragged in.
+  { what: 'newClient of it', bytes: await bundleOf('newClient', 'client'), budget: 28 * KIB },
   {
     what: 'capstan/leaderelection, minified',
     bytes: await bundle('leaderelection'),

@@ -17,6 +17,7 @@ import { LiveClient } from './live-client.ts';
 import { requireResource } from './paths.ts';
 import { limiterOf, type RateLimitOptions, type RequestRateLimiter } from './rate-limit.ts';
 import { RestClient } from './rest-client.ts';
+import { noteTransport } from './transport-of.ts';
 import type { AnyResource, Client, WriteOptions } from './types.ts';
 import type { Warning } from './warnings.ts';
 
@@ -175,13 +176,17 @@ export function newClient(options: ClientOptions): Client {
     logger: logger && guardedLogger(logger),
   });
   const defaults = { fieldOwner, fieldValidation };
-  if (cache === undefined) return new LiveClient(rest, defaults);
-  return new CachedClient(rest, defaults, {
-    factory: cache,
-    ...{ clock, disableFor, readYourWrites, readYourWritesTimeout },
-    syncTimeout: cacheSyncTimeout,
-    failOnMissingInformer: readerFailOnMissingInformer,
-  });
+  const client =
+    cache === undefined
+      ? new LiveClient(rest, defaults)
+      : new CachedClient(rest, defaults, {
+          factory: cache,
+          ...{ clock, disableFor, readYourWrites, readYourWritesTimeout },
+          syncTimeout: cacheSyncTimeout,
+          failOnMissingInformer: readerFailOnMissingInformer,
+        });
+  noteTransport(client, transport);
+  return client;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. apiserver: a field manager has at most 128 characters. */

@@ -125,6 +125,12 @@ export {
   retryOnError,
 } from './retry.ts';
 export {
+  type FieldTerm,
+  fieldSelectorOf,
+  type LabelTerm,
+  labelSelectorOf,
+} from './selectors.ts';
+export {
   hasStatusCause,
   ignoreAlreadyExists,
   ignoreNotFound,
@@ -169,6 +175,14 @@ export type {
   WriteOptions,
   Writer,
 } from './types.ts';
+export {
+  type PollOptions,
+  pollUntil,
+  type UntilOptions,
+  until,
+  type WatchObjectOptions,
+  watchObject,
+} from './until.ts';
 export type { Warning } from './warnings.ts';
 export {
   newDryRunClient,

@@ -42,6 +42,7 @@ export type { ControllerSettings } from './options.ts';
 export {
   and,
   annotationChangedPredicate,
+  type ChangedPredicate,
   type ChangedPredicateOptions,
   generationChangedPredicate,
   labelChangedPredicate,
@@ -49,8 +50,11 @@ export {
   newPredicateFuncs,
   not,
   or,
+  passes,
   predicateFuncs,
   resourceVersionChangedPredicate,
+  type TwoStates,
+  updateEvent,
 } from './predicates.ts';
 export {
   type CachedGet,

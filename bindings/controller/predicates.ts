@@ -9,12 +9,19 @@
  *
  * controller-runtime: pkg/predicate/predicate.go.
  */
-import { invalid, requireBoolean, requireFunction, requireString } from '../base/errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireObject,
+  requireString,
+} from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
+import { type Change, LazyChange } from '../cache/bytes/change.ts';
 import { comparedAsBytes, objectMetadata, sameVersion } from './metadata.ts';
-import type { Predicate, UpdateEvent } from './source.ts';
+import type { CreateEvent, DeleteEvent, GenericEvent, Predicate, UpdateEvent } from './source.ts';
 
 /** Options of the predicates that compare a part of an object with its previous state. */
 export interface ChangedPredicateOptions {
@@ -24,6 +31,18 @@ export interface ChangedPredicateOptions {
    * update passes only if the part differs. kube-rs lets it pass.
    */
   recreated?: boolean | undefined;
+}
+
+/** Two states of an object. Without `change`, what differs is found out from the two. */
+export interface TwoStates<T> {
+  readonly objectOld: T;
+  readonly objectNew: T;
+  readonly change?: Change | undefined;
+}
+
+/** A predicate of updates, which a test can call with the two objects alone. */
+export interface ChangedPredicate extends Predicate<object> {
+  readonly update: (event: TwoStates<object>) => boolean;
 }
 
 const CHANGED_NAMES = namesOf<ChangedPredicateOptions>()({ recreated: 1 });
@@ -46,7 +65,7 @@ const PREDICATE_NAMES = namesOf<Predicate>()({
  */
 export function generationChangedPredicate(
   options: ChangedPredicateOptions = {},
-): Predicate<object> {
+): ChangedPredicate {
   return changed('generationChanged', options, (event) => {
     if (!event.change.generation) return false;
     return (
@@ -59,7 +78,7 @@ export function generationChangedPredicate(
  * Passes updates that changed `metadata.labels`. Other kinds of events pass. controller-runtime:
  * predicate.LabelChangedPredicate.
  */
-export function labelChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
+export function labelChangedPredicate(options: ChangedPredicateOptions = {}): ChangedPredicate {
   return changed(
     'labelChanged',
     options,
@@ -73,7 +92,7 @@ export function labelChangedPredicate(options: ChangedPredicateOptions = {}): Pr
  */
 export function annotationChangedPredicate(
   options: ChangedPredicateOptions = {},
-): Predicate<object> {
+): ChangedPredicate {
   return changed(
     'annotationChanged',
     options,
@@ -86,7 +105,7 @@ export function annotationChangedPredicate(
  * relist. Other kinds of events pass. controller-runtime:
  * predicate.ResourceVersionChangedPredicate.
  */
-export function resourceVersionChangedPredicate(): Predicate<object> {
+export function resourceVersionChangedPredicate(): ChangedPredicate {
   return changed('resourceVersionChanged', {}, (event) => !sameVersion(event));
 }
 
@@ -186,6 +205,58 @@ export function not<T = object>(predicate: Predicate<T>): Predicate<T> {
   });
 }
 
+/**
+ * Makes the event of an update from two states, for tests of predicates and handlers. `change` says
+ * what differs, as in the events of a cache.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const specChanged: Predicate<object> = { update: ({ change }) => change.spec };
+ * specChanged.update?.(updateEvent({ spec: { replicas: 1 } }, { spec: { replicas: 2 } })); // true
+ */
+export function updateEvent<T extends object>(objectOld: T, objectNew: T): UpdateEvent<T> {
+  requireObject('objectOld', objectOld);
+  requireObject('objectNew', objectNew);
+  return withChange({ objectOld, objectNew });
+}
+
+/**
+ * Whether an event passes a predicate, for unit tests: an update needs its two objects, another
+ * event its object. What is left out is filled in: `change` by comparing the two, `isInInitialList`
+ * and `deleteStateUnknown` by false. What the predicate throws is thrown, where a controller lets
+ * the event pass.
+ *
+ * @throws CapstanError INVALID_ARGUMENT, also if the predicate returns anything but a boolean
+ * @example
+ * const predicate = and(generationChangedPredicate(), labelSelectorPredicate('app=web'));
+ * const object = { metadata: { generation: 1, labels: { app: 'web' } } };
+ * passes(predicate, 'create', { object }); // true
+ * passes(predicate, 'update', { objectOld: object, objectNew: object }); // false
+ */
+export function passes<T>(predicate: Predicate<T>, kind: 'update', event: TwoStates<T>): boolean;
+export function passes<T>(
+  predicate: Predicate<T>,
+  kind: 'create' | 'delete' | 'generic',
+  event: GenericEvent<T> & Partial<CreateEvent<T> & DeleteEvent<T>>,
+): boolean;
+export function passes<T>(
+  predicate: Predicate<T>,
+  kind: EventKind,
+  event: TwoStates<T> | GenericEvent<T>,
+): boolean {
+  requirePredicate('predicate', predicate);
+  if (!EVENT_KINDS.includes(kind))
+    throw invalid('kind', '"create", "update", "delete" or "generic"', kind);
+  requireObject('event', event);
+  const filledIn =
+    'objectOld' in event
+      ? withChange(event as TwoStates<object>)
+      : { isInInitialList: false, deleteStateUnknown: false, ...event };
+  if ((kind === 'update') !== 'objectOld' in event)
+    throw invalid('event', kind === 'update' ? 'objectOld and objectNew' : 'object', event);
+  return testOf(predicate, kind)?.(filledIn) ?? true;
+}
+
 export const EVENT_KINDS = ['create', 'update', 'delete', 'generic'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
@@ -242,7 +313,7 @@ function changed(
   name: string,
   options: ChangedPredicateOptions,
   differs: (event: UpdateEvent<object>) => boolean,
-): Predicate<object> {
+): ChangedPredicate {
   requireNames('options', options, `option of ${name}Predicate()`, CHANGED_NAMES);
   const { recreated = false } = options;
   requireBoolean('options.recreated', recreated);
@@ -250,14 +321,20 @@ function changed(
     name,
     update(event) {
       if (!hasBoth(event, name)) return false;
-      return differs(event) || (recreated && isRecreated(event));
+      const update = withChange(event);
+      return differs(update) || (recreated && isRecreated(update));
     },
   };
 }
 
+function withChange<T extends object>(event: TwoStates<T>): UpdateEvent<T> {
+  if (event.change !== undefined) return event as UpdateEvent<T>;
+  return { ...event, change: new LazyChange(event.objectOld, event.objectNew) };
+}
+
 /** Reports an event without one of its objects and rejects it, as controller-runtime does. */
 function hasBoth(
-  { objectOld, objectNew }: UpdateEvent<object | undefined | null>,
+  { objectOld, objectNew }: TwoStates<object | undefined | null>,
   name: string,
 ): boolean {
   if (objectOld != null && objectNew != null) return true;

@@ -35,6 +35,6 @@ export {
 export { PrometheusProvider } from './prometheus.ts';
 export { WorkQueue } from './queue.ts';
 export { RateLimitingQueue } from './rate-limiting-queue.ts';
+export { runUntil } from './run-until.ts';
 export type { QueuedKey, Snapshot, SnapshotOptions } from './snapshot.ts';
-export { until } from './until.ts';
 export type { GetOptions, Got } from './waiting-calls.ts';

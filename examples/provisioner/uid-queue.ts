@@ -13,7 +13,7 @@ import {
   type MetricsProvider,
   type RateLimiter,
   RateLimitingQueue,
-  until,
+  runUntil,
 } from 'capstan/workqueue';
 import { pause, withDeadline } from './time.ts';
 
@@ -100,7 +100,7 @@ export class UidQueue {
   async run(signal: AbortSignal): Promise<void> {
     const { workers, clock } = this.#options;
     const pool = Array.from({ length: workers }, () =>
-      until(() => this.#work(signal), RESTART_MS, { signal, clock }),
+      runUntil(() => this.#work(signal), RESTART_MS, { signal, clock }),
     );
     await Promise.all(pool);
     this.#queue.shutDown(); // later adds of handlers are ignored

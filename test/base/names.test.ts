@@ -83,7 +83,7 @@ import {
   PriorityQueue,
   parallelizeUntil,
   RateLimitingQueue,
-  until,
+  runUntil,
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
@@ -128,7 +128,7 @@ const calls: [what: string, call: (given: never) => unknown, wrong: string, mean
   ['addWithOpts', (o) => new PriorityQueue().addWithOpts(o, 'a'), 'Priority', 'priority'],
   ['a limiter', (o) => new ItemExponentialFailureRateLimiter(1, 2, o), 'keys', 'key'],
   ['a bucket', (o) => new BucketRateLimiter(1, 2, o), 'clcok', 'clock'],
-  ['until', (o) => until(nothing, 1, o), 'ctx', 'signal'],
+  ['runUntil', (o) => runUntil(nothing, 1, o), 'ctx', 'signal'],
   ['parallelizeUntil', (o) => parallelizeUntil(1, 1, nothing, o), 'ChunkSize', 'chunkSize'],
 
   ['ListWatch', (o) => new ListWatch(transport, Widget, o), 'labelselector', 'labelSelector'],
@@ -467,7 +467,7 @@ describe('a signal in place of { signal }', () => {
   const takers: [what: string, call: (given: never) => unknown][] = [
     ['get', (o) => queue.get(o)],
     ['shutDownWithDrain', (o) => queue.shutDownWithDrain(o)],
-    ['until', (o) => until(nothing, 1, o)],
+    ['runUntil', (o) => runUntil(nothing, 1, o)],
     ['parallelizeUntil', (o) => parallelizeUntil(1, 1, nothing, o)],
     ['informer.run', (o) => cluster().run(o)],
     ['events', (o) => cluster().events(o)],

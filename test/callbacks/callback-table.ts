@@ -106,12 +106,12 @@ export const QUEUES: readonly CallbackRow[] = [
     tests: [CONTROLLER, 'workqueue/edge-cases.test.ts', 'workqueue/metrics.test.ts'],
   },
   {
-    functions: ['until(fn)'],
-    what: 'the function of `until`',
+    functions: ['runUntil(fn)'],
+    what: 'the function of `runUntil`',
     throws: 'reported, and it is called again after the period',
     rubbish: 'a promise is waited for; else ignored',
     within: FREE,
-    tests: ['workqueue/until.test.ts', 'workqueue/edge-cases.test.ts'],
+    tests: ['workqueue/run-until.test.ts', 'workqueue/edge-cases.test.ts'],
   },
   {
     functions: ['parallelizeUntil(run)'],
@@ -204,6 +204,7 @@ export const CACHES: readonly CallbackRow[] = [
     functions: [
       'ReflectorOptions.watchErrorHandler',
       'RetryWatcherOptions.watchErrorHandler',
+      'WatchObjectOptions.watchErrorHandler',
       'SharedIndexInformer.setWatchErrorHandler(handler)',
     ],
     what: '`watchErrorHandler`',
@@ -379,6 +380,16 @@ export const CONTROLLERS: readonly CallbackRow[] = [
 
 export const CLIENT_ROWS: readonly CallbackRow[] = [
   {
+    functions: ['until(predicate)', 'pollUntil(check)'],
+    what: 'what `until` and `pollUntil` ask',
+    throws: 'the call is rejected with the error',
+    rubbish:
+      'a promise is waited for; `until` is rejected with INVALID_ARGUMENT for what is not true ' +
+      'or false, `pollUntil` resolves with it',
+    within: FREE,
+    tests: ['client/until.test.ts'],
+  },
+  {
     functions: [
       'createOrUpdate(mutate)',
       'createOrPatch(mutate)',
@@ -519,6 +530,7 @@ export const PROCESSES: readonly CallbackRow[] = [
       'ReflectorOptions.random',
       'RetryWatcherOptions.random',
       'RetryOptions.random',
+      'PollOptions.random',
       'TimerOptions.random',
       'LeaderElectorOptions.random',
       'LeaderElectorOptions.wallNow',
@@ -627,6 +639,7 @@ export const OURS: readonly string[] = [
   'Shards.*',
   'SourceQueue.*',
   'StoreOptions.*',
+  'TwoStates.change',
   'View.*',
   'WebhookCertificates.*',
   'WebhookServer.listensAt(url)',

@@ -15,9 +15,11 @@ import {
   not,
   or,
   type Predicate,
+  passes as passesAlone,
   predicateFuncs,
   resourceVersionChangedPredicate,
   type UpdateEvent,
+  updateEvent,
 } from 'capstan/controller';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
@@ -473,5 +475,73 @@ describe('a label selector', () => {
     expect(predicate.update?.(update({}, { labels: { foo: '1' } }))).toBe(true);
     expect(() => labelSelectorPredicate('foo in')).toThrow(invalid);
     expect(() => labelSelectorPredicate({ matchLabels: { '': 'x' } })).toThrow(invalid);
+  });
+});
+
+describe('in a unit test, with objects alone', () => {
+  const [before, after] = [
+    eventObject('a', { generation: 1 }),
+    eventObject('a', { generation: 2, labels: { app: 'web' } }),
+  ];
+  const changed = { objectOld: before, objectNew: after };
+  const same = { objectOld: after, objectNew: structuredClone(after) };
+
+  test('the standard ones find out what differs', () => {
+    for (const predicate of [
+      generationChangedPredicate(),
+      generationChangedPredicate({ recreated: true }),
+      labelChangedPredicate(),
+    ]) {
+      expect(predicate.update(changed)).toBe(true);
+      expect(predicate.update(same)).toBe(false);
+    }
+    expect(annotationChangedPredicate().update(changed)).toBe(false);
+    expect(resourceVersionChangedPredicate().update(same)).toBe(false);
+  });
+
+  test('passes() fills in what is left out, and says yes where there is no method', () => {
+    const web = labelSelectorPredicate('app=web');
+    const predicate = and(generationChangedPredicate(), web);
+    expect(passesAlone(predicate, 'update', changed)).toBe(true);
+    expect(passesAlone(predicate, 'update', same)).toBe(false);
+    expect(passesAlone(predicate, 'create', { object: after })).toBe(true);
+    expect(passesAlone(predicate, 'create', { object: before })).toBe(false);
+    expect(passesAlone(generationChangedPredicate(), 'delete', { object: after })).toBe(true);
+    expect(passesAlone(not(web), 'generic', { object: after })).toBe(false);
+    const first: Predicate<object> = {
+      create: ({ isInInitialList }) => isInInitialList,
+      update: ({ change }) => change.labels,
+      delete: ({ deleteStateUnknown }) => deleteStateUnknown,
+    };
+    expect(passesAlone(first, 'create', { object: after })).toBe(false);
+    expect(passesAlone(first, 'create', { object: after, isInInitialList: true })).toBe(true);
+    expect(passesAlone(first, 'update', changed)).toBe(true);
+    expect(passesAlone(first, 'update', same)).toBe(false);
+    expect(passesAlone(first, 'delete', { object: after })).toBe(false);
+  });
+
+  test('updateEvent() has the change of two states', () => {
+    const { change, ...states } = updateEvent(before, after);
+    expect(states).toEqual(changed);
+    const { generation, labels, annotations, spec, status, metadata, deletion } = change;
+    expect({ generation, labels, annotations, spec, status, metadata, deletion }).toEqual({
+      ...{ generation: true, labels: true, annotations: false, metadata: true },
+      ...{ spec: false, status: false, deletion: false },
+    });
+  });
+
+  test('passes() throws what a controller would report', () => {
+    const fails: Predicate<object> = {
+      update: () => {
+        throw new RangeError('no');
+      },
+      create: () => Promise.resolve(true) as never,
+    };
+    expect(() => passesAlone(fails, 'update', changed)).toThrow('no');
+    expect(() => passesAlone(fails, 'create', { object: after })).toThrow(invalid);
+    expect(() => passesAlone(fails, 'update', { object: after } as never)).toThrow(invalid);
+    expect(() => passesAlone(fails, 'delete', changed as never)).toThrow(invalid);
+    expect(() => passesAlone(fails, 'other' as never, changed)).toThrow(invalid);
+    expect(() => updateEvent(before, undefined as never)).toThrow(invalid);
   });
 });

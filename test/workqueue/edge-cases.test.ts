@@ -12,7 +12,7 @@ import {
   RateLimitingQueue,
   type Request,
   requestKey,
-  until,
+  runUntil,
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -290,9 +290,9 @@ test('parallelizeUntil stops within a chunk when its signal fires, as client-go'
   expect(ran).toEqual([0, 1]);
 });
 
-test("until reports a worker's error at the end, unless it is the abort", async () => {
+test("runUntil reports a worker's error at the end, unless it is the abort", async () => {
   const stop = new AbortController();
-  await until(
+  await runUntil(
     () => {
       stop.abort();
       throw new Error('corrupt');

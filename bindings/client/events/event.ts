@@ -5,6 +5,7 @@
  */
 
 import { CapstanError, invalid, isError, show } from '../../base/errors.ts';
+import { namesOf } from '../../base/names.ts';
 import { formatMicroTime } from '../../base/times.ts';
 import { defineResource, groupVersion, type Resource } from '../../cache/rest/resource.ts';
 import { checkedMetadata, type ObjectMeta } from '../metadata.ts';
@@ -147,6 +148,15 @@ export interface EventDetails {
   readonly related?: object | undefined;
   readonly annotations?: Record<string, string> | undefined;
 }
+
+export const DETAIL_NAMES = namesOf<EventDetails>()({
+  type: 1,
+  reason: 1,
+  action: 1,
+  note: 1,
+  related: 1,
+  annotations: 1,
+});
 
 export interface Reporter {
   readonly reportingController: string;

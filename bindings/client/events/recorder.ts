@@ -16,6 +16,7 @@ import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts
 import { abortable } from '../../base/wait.ts';
 import type { Writer } from '../types.ts';
 import {
+  DETAIL_NAMES,
   type EventDetails,
   EventNames,
   type EventType,
@@ -76,14 +77,6 @@ const NAMES = namesOf<EventRecorderOptions>()({
   clock: 1,
   wallNow: 1,
   random: 1,
-});
-const DETAIL_NAMES = namesOf<EventDetails>()({
-  type: 1,
-  reason: 1,
-  action: 1,
-  note: 1,
-  related: 1,
-  annotations: 1,
 });
 
 /** The counters of a recorder. */

@@ -7,7 +7,7 @@ import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { sleep } from '../base/wait.ts';
 
-const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
+const NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
 
 /**
  * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then,
@@ -15,7 +15,7 @@ const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1
  * and is followed by the next one after the period.
  *
  * @example
- * await until(async (signal) => {
+ * await runUntil(async (signal) => {
  *   for (;;) {
  *     const { item, shutdown } = await queue.get({ signal });
  *     if (shutdown) return;
@@ -23,12 +23,12 @@ const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1
  *   }
  * }, 1000, { signal });
  */
-export async function until(
+export async function runUntil(
   fn: (signal: AbortSignal | undefined) => Promise<void> | void,
   periodMs: number,
   options: { signal?: AbortSignal | undefined; clock?: Clock | undefined } = {},
 ): Promise<void> {
-  requireNames('options', options, 'option of until()', UNTIL_NAMES);
+  requireNames('options', options, 'option of runUntil()', NAMES);
   requireFunction('fn', fn);
   requireMs('periodMs', periodMs);
   const { signal, clock = systemClock } = options;

@@ -1,5 +1,5 @@
-/** bindings/workqueue/until.ts. */
-import { FakeClock, setErrorHandler, until, WorkQueue } from 'capstan/workqueue';
+/** bindings/workqueue/run-until.ts. */
+import { FakeClock, runUntil, setErrorHandler, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { settle, track } from '../helpers/promise-state.ts';
@@ -9,11 +9,11 @@ function start() {
   return { clock: new FakeClock(), controller, signal: controller.signal };
 }
 
-describe('until', () => {
+describe('runUntil', () => {
   test('runs at once, and again a period after each end, until the signal fires', async () => {
     const { clock, controller, signal } = start();
     let runs = 0;
-    const ended = track(until(() => void runs++, 100, { signal, clock }));
+    const ended = track(runUntil(() => void runs++, 100, { signal, clock }));
     await settle();
     expect(runs).toBe(1);
     await clock.run(99);
@@ -35,7 +35,7 @@ describe('until', () => {
     let runs = 0;
     let finish = () => {};
     const ended = track(
-      until(
+      runUntil(
         () => {
           runs++;
           return new Promise<void>((resolve) => {
@@ -67,7 +67,7 @@ describe('until', () => {
     const previous = setErrorHandler((error) => reported.push((error as Error).message));
     try {
       let runs = 0;
-      const ended = until(
+      const ended = runUntil(
         () => {
           runs++;
           if (runs === 1) throw new Error('thrown');
@@ -99,7 +99,7 @@ describe('until', () => {
           seen.push(item);
         }
       };
-      const ended = until(worker, 1_000, { signal, clock });
+      const ended = runUntil(worker, 1_000, { signal, clock });
       for (const item of ['a', 'bad', 'b']) queue.add(item);
       await settle();
       expect(seen).toEqual(['a']);
@@ -119,7 +119,7 @@ describe('until', () => {
     const previous = setErrorHandler((error) => reported.push(error));
     try {
       const queue = new WorkQueue();
-      const ended = until(async (own) => void (await queue.get({ signal: own })), 100, {
+      const ended = runUntil(async (own) => void (await queue.get({ signal: own })), 100, {
         signal,
         clock,
       });
@@ -134,7 +134,7 @@ describe('until', () => {
 
   test('a signal that has fired before: nothing runs', async () => {
     let runs = 0;
-    await until(() => void runs++, 100, { signal: AbortSignal.abort() });
+    await runUntil(() => void runs++, 100, { signal: AbortSignal.abort() });
     expect(runs).toBe(0);
   });
 
@@ -145,7 +145,7 @@ describe('until', () => {
     ['periodMs', () => {}, '100'],
   ])('a bad "%s" is a typed error that names it', async (name, fn, periodMs) => {
     const call = async () =>
-      until(invalidArgument(fn), invalidArgument(periodMs), { signal: AbortSignal.abort() });
+      runUntil(invalidArgument(fn), invalidArgument(periodMs), { signal: AbortSignal.abort() });
     await expectRejection(call(), 'INVALID_ARGUMENT', name);
   });
 });

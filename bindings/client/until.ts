@@ -1,0 +1,330 @@
+/**
+ * Waits for a state of one object, over a watch, and for any other condition, by asking again.
+ * client-go: tools/watch/until.go; apimachinery: pkg/util/wait; kube-rs: runtime::wait.
+ */
+import { BACKOFF_NAMES, Backoff, type BackoffOptions, guardRandom } from '../base/backoff.ts';
+import { type Clock, requireClock, systemClock } from '../base/clock.ts';
+import { aborted, CapstanError, invalid, requireFunction, requireMs } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { deferred, onAbort, sleep } from '../base/wait.ts';
+import { ListWatch } from '../cache/reflector/list-watch.ts';
+import { Reflector } from '../cache/reflector/reflector.ts';
+import type { WatchErrorHandler } from '../cache/reflector/status.ts';
+import type { FromServer } from '../cache/rest/keys.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import { isDenied } from '../cache/rest/status-error.ts';
+import type { Transport } from '../cache/rest/transport.ts';
+import { objectPath, requireNamespace } from './paths.ts';
+import { transportOf } from './transport-of.ts';
+import type { Client, ObjectKey } from './types.ts';
+
+/** Options of {@link watchObject}. */
+export interface WatchObjectOptions {
+  /** Ends the loop, without an error. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with each failure after which the watch goes on. Default: none is reported. */
+  readonly watchErrorHandler?: WatchErrorHandler | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** Options of {@link until}. */
+export interface UntilOptions {
+  /** Ends the wait, with an error ABORTED. */
+  readonly signal?: AbortSignal | undefined;
+  /** In milliseconds; then the wait ends with an error TIMEOUT. Default: none. */
+  readonly timeout?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** Options of {@link pollUntil}. */
+export interface PollOptions extends UntilOptions {
+  /**
+   * The pauses. Default: `{ duration: 1000, factor: 1, jitter: 0.1, cap: 30_000 }`, which is about
+   * one a second. With a `factor` of 2 each pause is twice the last one, up to `cap`.
+   */
+  readonly backoff?: BackoffOptions | undefined;
+  /** Whether the first call is made at once, without a pause before it. Default true. */
+  readonly immediate?: boolean | undefined;
+  /** Random numbers in [0, 1), for the jitter. Default Math.random. */
+  readonly random?: (() => number) | undefined;
+}
+
+const WATCH_NAMES = namesOf<WatchObjectOptions>()({
+  signal: 1,
+  watchErrorHandler: 1,
+  clock: 1,
+});
+const UNTIL_NAMES = namesOf<UntilOptions>()({ signal: 1, timeout: 1, clock: 1 });
+const POLL_NAMES = namesOf<PollOptions>()({
+  ...UNTIL_NAMES,
+  backoff: BACKOFF_NAMES,
+  immediate: 1,
+  random: 1,
+});
+
+/**
+ * The states of one object: the present one first, then each newer one; undefined while there is no
+ * such object. A loop that is slower than the changes gets the newest state and misses those before
+ * it. The watch is opened again when it ends or fails. It needs the verbs list and watch.
+ * client-go: a ListWatch of fields.OneTermEqualSelector("metadata.name", name).
+ *
+ * @param from a client of `newClient`, `fakeClient` or a manager, or a transport
+ * @throws CapstanError INVALID_ARGUMENT; StatusError if the server forbids it (401, 403)
+ * @example
+ * const key = { namespace: 'default', name: 'settings' };
+ * for await (const settings of watchObject(client, ConfigMap, key, { signal }))
+ *   use(settings?.data ?? {});
+ */
+export function watchObject<T extends object>(
+  from: Client | Transport,
+  resource: Resource<T, string>,
+  key: ObjectKey,
+  options: WatchObjectOptions = {},
+): AsyncGenerator<FromServer<T> | undefined, void, undefined> {
+  requireNames('options', options, 'option of watchObject()', WATCH_NAMES);
+  const { clock, watchErrorHandler, signal } = options;
+  if (watchErrorHandler !== undefined)
+    requireFunction('options.watchErrorHandler', watchErrorHandler);
+  return new ObjectWatch<T>(from, resource, key, clock, watchErrorHandler).states(signal);
+}
+
+/**
+ * Waits until an object is as the predicate wants it, over a watch of this object alone: resolves
+ * with the object, or with undefined if the predicate accepts that there is none. The predicate is
+ * called with the present state at once, and with each newer one; states that follow each other
+ * while it runs are skipped but for the last one. client-go: watchtools.UntilWithSync.
+ *
+ * @param from a client of `newClient`, `fakeClient` or a manager, or a transport
+ * @param predicate may return a promise; what it throws rejects
+ * @throws CapstanError TIMEOUT, with the last failure of the watch as its cause; ABORTED;
+ *   INVALID_ARGUMENT; StatusError if the server forbids it (401, 403)
+ * @example
+ * const key = { namespace: 'default', name: 'web-0' };
+ * const running = await until(client, Pod, key, (pod) => pod?.status?.phase === 'Running', {
+ *   timeout: 60_000,
+ *   signal,
+ * });
+ * await client.delete(Pod, key);
+ * await until(client, Pod, key, (pod) => pod?.metadata.uid !== running?.metadata.uid, { signal });
+ */
+export async function until<T extends object>(
+  from: Client | Transport,
+  resource: Resource<T, string>,
+  key: ObjectKey,
+  predicate: (object: FromServer<T> | undefined) => boolean | Promise<boolean>,
+  options: UntilOptions = {},
+): Promise<FromServer<T> | undefined> {
+  requireNames('options', options, 'option of until()', UNTIL_NAMES);
+  requireFunction('predicate', predicate);
+  const { clock = systemClock, signal } = options;
+  const watch = new ObjectWatch<T>(from, resource, key, clock);
+  const end = new Deadline(clock, signal, options.timeout);
+  try {
+    for await (const object of watch.states(end.signal)) {
+      const isMet: unknown = await end.orEnd(predicate(object));
+      if (typeof isMet !== 'boolean') throw invalid('predicate()', 'true or false', isMet);
+      if (isMet) return object;
+    }
+    throw end.error(`waiting for ${watch.what}`, watch.lastFailure);
+  } catch (error) {
+    throw error === end ? end.error(`waiting for ${watch.what}`, watch.lastFailure) : error;
+  } finally {
+    end.clear();
+  }
+}
+
+/**
+ * Calls a function until it gives something that is neither undefined nor false, and resolves with
+ * that. Pauses between the calls grow and vary as `backoff` says. What it throws rejects at once:
+ * catch what may happen meanwhile. For an object of a server {@link until} needs fewer requests.
+ * apimachinery: wait.PollUntilContextTimeout, wait.ExponentialBackoffWithContext.
+ *
+ * @throws CapstanError TIMEOUT, ABORTED, INVALID_ARGUMENT
+ * @example
+ * const answer = await pollUntil(
+ *   async () => {
+ *     const response = await fetch('https://example.com/healthz').catch(() => undefined);
+ *     return response?.ok ? response.text() : undefined;
+ *   },
+ *   { timeout: 60_000, backoff: { duration: 500, factor: 2, cap: 10_000 }, signal },
+ * );
+ */
+export async function pollUntil<V>(
+  check: (options: {
+    signal: AbortSignal;
+  }) => Promise<V | undefined | false> | V | undefined | false,
+  options: PollOptions = {},
+): Promise<V> {
+  requireNames('options', options, 'option of pollUntil()', POLL_NAMES);
+  requireFunction('check', check);
+  const { clock = systemClock, signal, immediate = true, random = Math.random } = options;
+  requireClock('options.clock', clock);
+  const pauses = new Backoff(clock, guardRandom(random), {
+    duration: 1000,
+    factor: 1,
+    jitter: 0.1,
+    ...options.backoff,
+  });
+  const end = new Deadline(clock, signal, options.timeout);
+  try {
+    for (let isFirst = immediate; !end.signal.aborted; isFirst = false) {
+      if (!isFirst) await sleep(clock, pauses.next(), end.signal);
+      if (end.signal.aborted) break;
+      const value = await end.orEnd(check({ signal: end.signal }));
+      if (value !== undefined && value !== false) return value;
+    }
+    throw end.error('pollUntil()', undefined);
+  } catch (error) {
+    throw error === end ? end.error('pollUntil()', undefined) : error;
+  } finally {
+    end.clear();
+  }
+}
+
+/** A signal that fires with the caller's, or after a time, and says which it was. */
+class Deadline {
+  readonly #end = new AbortController();
+  readonly #timeout: number | undefined;
+  readonly #outer: AbortSignal | undefined;
+  readonly #clear: () => void;
+
+  constructor(clock: Clock, outer: AbortSignal | undefined, timeout: number | undefined) {
+    requireClock('options.clock', clock);
+    if (timeout !== undefined) requireMs('options.timeout', timeout);
+    this.#timeout = timeout;
+    this.#outer = outer;
+    const ends = timeout !== undefined && timeout !== Number.POSITIVE_INFINITY;
+    const timer = ends ? clock.setTimer(() => this.#end.abort(), timeout) : undefined;
+    const unlisten = onAbort(outer, () => this.#end.abort(outer?.reason));
+    this.#clear = () => {
+      unlisten();
+      if (timer !== undefined) clock.clearTimer(timer);
+    };
+  }
+
+  get signal(): AbortSignal {
+    return this.#end.signal;
+  }
+
+  clear(): void {
+    this.#clear();
+    this.#end.abort();
+  }
+
+  /** The value; rejects with this deadline if it ends first. */
+  orEnd<V>(value: V | Promise<V>): Promise<V> {
+    return new Promise((resolve, reject) => {
+      const unlisten = onAbort(this.signal, () => reject(this));
+      Promise.resolve(value).then(resolve, reject).then(unlisten);
+    });
+  }
+
+  error(what: string, cause: unknown): CapstanError {
+    if (this.#outer?.aborted) return aborted(what, this.#outer.reason);
+    const text = `${what}: the condition was not met within ${this.#timeout} ms`;
+    return new CapstanError('TIMEOUT', text, { cause });
+  }
+}
+
+/** One object by a reflector that selects it alone. */
+class ObjectWatch<T extends object> {
+  /** `Pod default/web-0`. */
+  readonly what: string;
+  readonly #listWatch: ListWatch<T, string>;
+  readonly #clock: Clock;
+  readonly #onError: WatchErrorHandler | undefined;
+  /** Of the watch, for the message of a wait that ends. */
+  lastFailure: unknown;
+
+  constructor(
+    from: Client | Transport,
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    clock: Clock = systemClock,
+    onError?: WatchErrorHandler,
+  ) {
+    const transport = transportOf('from', from);
+    requireClock('options.clock', clock);
+    objectPath(resource, key); // throws for a key that is none
+    const namespace = requireNamespace(resource, key.namespace);
+    this.what = `${resource.kind} ${namespace === '' ? '' : `${namespace}/`}${key.name}`;
+    this.#clock = clock;
+    this.#onError = onError;
+    this.#listWatch = new ListWatch(transport, resource, {
+      namespace,
+      fieldSelector: `metadata.name=${key.name}`,
+    });
+  }
+
+  async *states(
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<FromServer<T> | undefined, void, undefined> {
+    const run = new AbortController();
+    const unlisten = onAbort(signal, () => run.abort());
+    const newest = new Newest<FromServer<T> | undefined>();
+    const set = (object: T | undefined): void => newest.set(object as FromServer<T> | undefined);
+    const store = {
+      add: set,
+      update: set,
+      delete: () => set(undefined),
+      replace: ([object]: readonly T[]) => set(object),
+    };
+    const reflector = new Reflector<T, string>(this.#listWatch, store, {
+      clock: this.#clock,
+      watchErrorHandler: (error, failure) => {
+        this.lastFailure = error;
+        if (isDenied(error)) newest.fail(error);
+        else this.#onError?.(error, failure);
+      },
+    });
+    const running = reflector.run({ signal: run.signal }).then(
+      () => newest.end(),
+      (error: unknown) => newest.fail(error),
+    );
+    try {
+      for (;;) {
+        const next = await newest.take();
+        if (next === undefined || signal?.aborted) return;
+        yield next.value;
+      }
+    } finally {
+      unlisten();
+      run.abort();
+      await running;
+    }
+  }
+}
+
+/** Keeps the newest value for one reader. */
+class Newest<V> {
+  #value: { readonly value: V } | undefined;
+  #error: { readonly error: unknown } | undefined;
+  #ended = false;
+  #wake = deferred();
+
+  set(value: V): void {
+    this.#value = { value };
+    this.#wake.resolve();
+  }
+
+  fail(error: unknown): void {
+    this.#error = { error };
+    this.#wake.resolve();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake.resolve();
+  }
+
+  /** Undefined at the end. */
+  async take(): Promise<{ readonly value: V } | undefined> {
+    await this.#wake.promise;
+    this.#wake = deferred();
+    if (this.#error !== undefined) throw this.#error.error;
+    const value = this.#value;
+    this.#value = undefined;
+    if (this.#ended) this.#wake.resolve();
+    return value;
+  }
+}
