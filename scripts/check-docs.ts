@@ -74,11 +74,6 @@ declare global {
 }
 `;
 
-/** Packages that examples name and this project does without, by the part that they use. */
-const ELSEWHERE = `declare module 'prom-client' {
-  export const register: { metrics(): Promise<string> };
-}`;
-
 function collect(): DocBlock[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
@@ -118,7 +113,6 @@ function write(blocks: readonly DocBlock[]): void {
     writeFileSync(`${folder}/${i}.ts`, block.code);
   });
   writeFileSync(`${folder}/given.d.ts`, GIVEN);
-  writeFileSync(`${folder}/elsewhere.d.ts`, ELSEWHERE);
   const config = {
     extends: '../../tsconfig.json',
     // An example declares things to show them; it need not use them.

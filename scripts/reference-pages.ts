@@ -120,7 +120,13 @@ export const TASKS: readonly Task[] = [
     parts: {
       Definitions: ['defineCustomResource', 'combineVersions', 'withJsonSchema', 'crdResource'],
       Installation: ['installCRDs', 'uninstallCRDs'],
-      Discovery: ['discover', 'Discovery', 'groupVersionKindFor', 'isObjectNamespaced'],
+      Discovery: [
+        'discover',
+        'Discovery',
+        'groupVersionKindFor',
+        'isObjectNamespaced',
+        'isNoMatch',
+      ],
       Errors: ['SchemaError', 'InvalidObjectError', 'CRDError'],
     },
   },
@@ -140,6 +146,7 @@ export const TASKS: readonly Task[] = [
         'ProcessMetrics',
       ],
       'Leader election': ['LeaderElector', 'LeaseLock', 'runOrDie', 'LeaderElectionMetrics'],
+      Metrics: ['MetricsRegistry'],
       Logs: ['silentLogger', 'withFields', 'pinoLogger'],
     },
   },

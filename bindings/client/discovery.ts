@@ -40,6 +40,16 @@ interface Found {
   readonly plural: string;
   readonly namespaced: boolean;
   readonly verbs: readonly unknown[];
+  /** Its plural, singular and kind in lower case, and its short names. */
+  readonly words: readonly unknown[];
+}
+
+/** A group, version and plural. Without a version, the preferred one of the group that has it. */
+export interface GroupResource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version?: string | undefined;
+  readonly plural: string;
 }
 
 /** apimachinery: meta/v1 APIGroup. */
@@ -52,6 +62,8 @@ interface Group {
 const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
 const DISCOVER_NAMES = namesOf<{ clock: Clock } & CallOptions>()({ clock: 1, signal: 1 });
 const KIND_NAMES = namesOf<GroupKind>()({ group: 1, version: 1, kind: 1 });
+const RESOURCE_NAMES = namesOf<GroupResource>()({ group: 1, version: 1, plural: 1 });
+const WORD = /^[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*)*$/;
 
 /**
  * Finds and keeps the resources of one server, by kind. controller-runtime: meta.RESTMapper.
@@ -68,6 +80,8 @@ export class Discovery {
   /** By `group/version`. Calls at the same time share a request. */
   readonly #kinds = new Map<string, Promise<readonly Found[]>>();
   readonly #versions = new Map<string, Promise<string[]>>();
+  /** The names of all groups but the core group; at most one entry. */
+  readonly #groups = new Map<'', Promise<string[]>>();
 
   constructor(transport: Transport, options: { clock?: Clock | undefined } = {}) {
     requireNames('options', options, 'option of Discovery', NAMES);
@@ -96,24 +110,73 @@ export class Discovery {
     const known =
       this.#versions.has(kind.group) ||
       [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
-    const found = await this.#find(kind, options);
+    const isIt = ({ kind: name }: Found): boolean => name === kind.kind;
+    const found = await this.#find(kind, isIt, options);
     if (found !== undefined) return resourceFrom<T>(found);
     if (known) {
       this.invalidate(kind.group);
-      const later = await this.#find(kind, options);
+      const later = await this.#find(kind, isIt, options);
       if (later !== undefined) return resourceFrom<T>(later);
     }
-    const where =
-      kind.version === undefined
-        ? kind.group
-        : groupVersion({ group: kind.group, version: kind.version });
-    const wanted = JSON.stringify(kind.kind);
-    const message = `the server has no kind ${wanted} in ${where === '' ? 'v1' : where}`;
-    throw new StatusError(
-      404,
-      { kind: 'Status', code: 404, reason: 'NotFound', message },
-      'discovery',
-    );
+    throw noMatch(`kind ${JSON.stringify(kind.kind)} in ${placeOf(kind)}`);
+  }
+
+  /**
+   * Finds the kind of a resource, such as `{ group: 'apps', plural: 'deployments' }`. Rejects as
+   * {@link Discovery.resourceFor}. apimachinery: meta.RESTMapper.KindFor.
+   */
+  async kindFor(resource: GroupResource, options: CallOptions = {}): Promise<GroupVersionKind> {
+    requireSignalOptions(options, 'kindFor()');
+    requireNames('resource', resource, 'member of a resource', RESOURCE_NAMES);
+    const { group, plural } = resource;
+    if (typeof group !== 'string')
+      throw invalid('resource.group', 'a string, "" for the core group', group);
+    if (typeof plural !== 'string' || plural === '')
+      throw invalid('resource.plural', 'such as "pods"', plural);
+    const isIt = (found: Found): boolean => found.plural === plural;
+    const found = await this.#twice(() => this.#find(resource, isIt, options), group);
+    if (found === undefined)
+      throw noMatch(`resource ${JSON.stringify(plural)} in ${placeOf(resource)}`);
+    return { group, version: found.version, kind: found.kind };
+  }
+
+  /**
+   * Finds the resource that a person means by a name, as kubectl does: a plural, a singular, a kind
+   * or a short name, alone or with its group, such as `po`, `deployment`, `deployments.apps` or
+   * `deployments.v1.apps`. Without a group, the core group comes first, then the others in the
+   * server's order. Rejects as {@link Discovery.resourceFor}. client-go: restmapper's shortcut
+   * expander, schema.ParseResourceArg.
+   *
+   * @example
+   * const discovery = new Discovery(transport);
+   * const deployments = await discovery.resourceNamed('deploy');
+   * console.log((await client.list(deployments)).items.length);
+   */
+  async resourceNamed<T extends object = KubeObject>(
+    name: string,
+    options: CallOptions = {},
+  ): Promise<Resource<T>> {
+    requireSignalOptions(options, 'resourceNamed()');
+    if (typeof name !== 'string' || !WORD.test(name))
+      throw invalid('name', 'such as "pods", "deploy" or "deployments.apps"', name);
+    const [word = '', ...rest] = name.toLowerCase().split('.');
+    const [version = '', ...group] = rest;
+    const isIt = ({ words }: Found): boolean => words.includes(word);
+    const find = async () => {
+      if (rest.length > 0) {
+        const found = await this.#find({ group: rest.join('.') }, isIt, options);
+        if (found !== undefined || !/^v[0-9]/.test(version)) return found;
+        return this.#find({ group: group.join('.'), version }, isIt, options);
+      }
+      for (const of of ['', ...(await this.#groupNames(options.signal))]) {
+        const found = await this.#find({ group: of }, isIt, options);
+        if (found !== undefined) return found;
+      }
+      return undefined;
+    };
+    const found = await this.#twice(find);
+    if (found === undefined) throw noMatch(`resource ${JSON.stringify(name)}`);
+    return resourceFrom<T>(found);
   }
 
   /**
@@ -151,8 +214,7 @@ export class Discovery {
     const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
       groups?: Group[];
     };
-    if (!Array.isArray(groups))
-      throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
+    if (!Array.isArray(groups)) throw noGroups();
     const failed = new Map<string, unknown>();
     const all = [{ name: '', versions: [{ version: 'v1' }] }, ...groups].map(async (group) => {
       const byPlural = new Map<
@@ -162,7 +224,7 @@ export class Discovery {
       const name = String(group.name);
       for (const version of versionsIn(group, '/apis')) {
         try {
-          for (const { verbs, ...found } of await this.#kindsOf(name, version, signal)) {
+          for (const { verbs, words: _, ...found } of await this.#kindsOf(name, version, signal)) {
             const resource = defineResource<KubeObject>()({ ...found, group: name, version });
             if (!byPlural.has(found.plural)) byPlural.set(found.plural, { resource, verbs });
           }
@@ -179,9 +241,18 @@ export class Discovery {
     return { resources: (await Promise.all(all)).flat(), failed };
   }
 
+  /** Asks once more without the kept answers if they do not have it. */
+  async #twice<V>(find: () => Promise<V | undefined>, group?: string): Promise<V | undefined> {
+    const known = this.size > 0;
+    const found = await find();
+    if (found !== undefined || !known) return found;
+    this.invalidate(group);
+    return find();
+  }
+
   /** @internal The number of kept answers. */
   get size(): number {
-    return this.#kinds.size + this.#versions.size;
+    return this.#kinds.size + this.#versions.size + this.#groups.size;
   }
 
   /** Forgets the answers for one group, or all answers. */
@@ -189,21 +260,34 @@ export class Discovery {
     if (group === undefined) {
       this.#kinds.clear();
       this.#versions.clear();
+      this.#groups.clear();
       return;
     }
     this.#versions.delete(group);
     for (const name of this.#kinds.keys()) if (groupOf(name) === group) this.#kinds.delete(name);
   }
 
-  async #find({ group, version, kind }: GroupKind, { signal }: CallOptions) {
+  async #find(
+    { group, version }: { readonly group: string; readonly version?: string | undefined },
+    isIt: (found: Found) => boolean,
+    { signal }: CallOptions,
+  ) {
     const versions = version === undefined ? await this.#versionsOf(group, signal) : [version];
     for (const candidate of versions) {
-      const found = (await this.#kindsOf(group, candidate, signal)).find(
-        (each) => each.kind === kind,
-      );
+      const found = (await this.#kindsOf(group, candidate, signal)).find(isIt);
       if (found !== undefined) return { group, version: candidate, ...found };
     }
     return undefined;
+  }
+
+  #groupNames(signal: AbortSignal | undefined): Promise<string[]> {
+    return kept(this.#groups, '', signal, async () => {
+      const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
+        groups?: Group[];
+      };
+      if (!Array.isArray(groups)) throw noGroups();
+      return groups.map(({ name }) => name).filter((name) => typeof name === 'string');
+    });
   }
 
   /** The versions of a group, the preferred one first. */
@@ -226,17 +310,24 @@ export class Discovery {
       const body = await this.#askFor(path, signal);
       if (body === undefined) return [];
       const { resources } = body as {
-        resources?: (Partial<Record<keyof Found, unknown>> & { name?: unknown })[];
+        resources?: (Partial<Record<keyof Found, unknown>> & {
+          name?: unknown;
+          singularName?: unknown;
+          shortNames?: unknown;
+        })[];
       };
       if (!Array.isArray(resources))
         throw new CapstanError('DECODE', `GET ${path}: expected an APIResourceList with resources`);
-      return resources.flatMap(({ name, kind, namespaced, verbs }) => {
+      return resources.flatMap(({ name, kind, namespaced, verbs, singularName, shortNames }) => {
         if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean')
           return [];
         // Names of subresources have a slash.
-        return name.includes('/')
-          ? []
-          : [{ kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [] }];
+        if (name.includes('/')) return [];
+        const short: unknown[] = Array.isArray(shortNames) ? shortNames : [];
+        const words = [name, singularName, kind.toLowerCase(), ...short];
+        return [
+          { kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [], words },
+        ];
       });
     });
   }
@@ -296,6 +387,20 @@ export function groupVersionKindFor(of: object | AnyResource): GroupVersionKind 
     version: apiVersion.slice(apiVersion.indexOf('/') + 1),
     kind,
   };
+}
+
+const placeOf = ({ group, version }: Pick<GroupKind, 'group' | 'version'>): string =>
+  (version === undefined ? group : groupVersion({ group, version })) || 'v1';
+
+/** isNoMatch() knows it by its missing name. */
+function noMatch(what: string): StatusError {
+  const message = `the server has no ${what}`;
+  const body = { kind: 'Status', code: 404, reason: 'NotFound', message };
+  return new StatusError(404, body, 'discovery');
+}
+
+function noGroups(): CapstanError {
+  return new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
 }
 
 function resourceFrom<T extends object>({

@@ -33,7 +33,7 @@ const FIELD_NAMES = namesOf<{ not: string }>()({ not: 1 });
  * everything; a term that is undefined is an error, as it would select more than meant. For a
  * selector object such as `spec.selector` of a Deployment use {@link labelSelectorText}.
  *
- * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message for a key or value that is none
+ * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message for what is no key or value
  * @example
  * const labelSelector = labelSelectorOf({
  *   app: 'web',

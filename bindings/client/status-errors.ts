@@ -33,6 +33,21 @@ export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 'Invalid', 422);
 }
 
+/**
+ * The server does not serve the kind, its version or its group, or a {@link Discovery} does not
+ * find it; an object of that name may exist elsewhere. Each is `isNotFound` too. apimachinery:
+ * meta.IsNoMatchError.
+ *
+ * @example
+ * const widgets = await client.list(Website).catch((error: unknown) => {
+ *   if (isNoMatch(error)) return undefined; // its definition is not installed
+ *   throw error;
+ * });
+ */
+export function isNoMatch(error: unknown): error is StatusError {
+  return isNotFound(error) && !(error as StatusError).body.details?.name;
+}
+
 /** The server does not understand the request. */
 export function isBadRequest(error: unknown): error is StatusError {
   return hasReason(error, 'BadRequest', 400);

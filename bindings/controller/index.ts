@@ -40,6 +40,17 @@ export { ControllerMetrics } from './metrics.ts';
 export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
 export type { ControllerSettings } from './options.ts';
 export {
+  type CounterSeries,
+  type GaugeOptions,
+  type GaugeSeries,
+  type HistogramOptions,
+  type HistogramSeries,
+  type LabelledMetric,
+  type MetricLabels,
+  type MetricOptions,
+  MetricsRegistry,
+} from './own-metrics.ts';
+export {
   and,
   annotationChangedPredicate,
   type ChangedPredicate,

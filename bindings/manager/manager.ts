@@ -31,13 +31,14 @@ import {
   RestClientMetrics,
   recordAccess,
 } from '../client/index.ts';
-import type {
-  Collector,
-  ControllerDefaults,
-  Manager,
-  ReportOptions,
-  Runnable,
-  Tracer,
+import {
+  type Collector,
+  type ControllerDefaults,
+  type Manager,
+  MetricsRegistry,
+  type ReportOptions,
+  type Runnable,
+  type Tracer,
 } from '../controller/index.ts';
 import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
@@ -104,6 +105,11 @@ export interface ControllerManager extends Manager {
   readonly webhookServer: WebhookServer | undefined;
   /** The shards of the option `shards`; `undefined` without it. */
   readonly shards: (ManagerShards & NonNullable<Manager['shards']>) | undefined;
+  /**
+   * Counters, gauges and histograms of the program's own, which `/metrics` serves beside the
+   * manager's. controller-runtime: metrics.Registry.
+   */
+  readonly metrics: MetricsRegistry;
   /**
    * Adds a liveness check to `/healthz`, which tells the kubelet whether to restart the process.
    * There are already `ping` and, with an election, `leaderElection`.
@@ -172,6 +178,7 @@ class RuntimeManager implements ControllerManager {
   readonly shards: ManagedShards | undefined;
   readonly accessRecord: WrittenRecord;
   readonly queueMetrics = new PrometheusProvider({ flavor: 'controller-runtime' });
+  readonly metrics = new MetricsRegistry();
   readonly #settings: ManagerSettings;
   readonly #process = new ProcessMetrics();
   readonly #collectors = new Set<Collector>();
@@ -254,6 +261,7 @@ class RuntimeManager implements ControllerManager {
       requests,
       this.#election?.metrics,
       this.#process,
+      this.metrics,
     ])
       if (collector !== undefined) this.#collectors.add(collector);
     this.#servers = new Servers(settings, this.#collectors, (access) =>

@@ -485,6 +485,14 @@ export const PROCESSES: readonly CallbackRow[] = [
     tests: ['manager/collect-metrics.test.ts'],
   },
   {
+    functions: ['GaugeOptions.read'],
+    what: '`read` of a gauge',
+    throws: 'reported; the gauge is missing from the answer, and all other metrics are served',
+    rubbish: 'as if it threw; a rejection is reported too',
+    within: 'allowed',
+    tests: ['controller/own-metrics.test.ts'],
+  },
+  {
     functions: ['Runnable.*', 'Manager.add'],
     what: 'runnables',
     throws: 'the manager ends, and its `start` rejects with the error',

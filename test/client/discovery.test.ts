@@ -6,6 +6,7 @@ import {
   Discovery,
   discover,
   groupVersionKindFor,
+  isNoMatch,
   isNotFound,
   isObjectNamespaced,
   newClient,
@@ -361,6 +362,84 @@ describe('discovery', () => {
       await expect(discovery.resourceFor(wrong as never)).rejects.toMatchObject({
         code: 'INVALID_ARGUMENT',
       });
+  });
+});
+
+describe('the mapper between kinds and resources', () => {
+  test('finds a resource by the names that people use', async () => {
+    const { transport } = await live();
+    await define(transport, definition('gizmos', 'Gizmo', 'Cluster', 'v1', 'v2'));
+    const discovery = new Discovery(transport);
+    const found = async (name: string) => {
+      const { group, version, kind } = await discovery.resourceNamed(name);
+      return `${group}/${version} ${kind}`;
+    };
+    for (const name of ['pods', 'po', 'pod', 'Pod', 'pods.v1'])
+      expect(await found(name)).toBe('/v1 Pod');
+    for (const name of ['deploy', 'deployments.apps', 'deployment.v1.apps', 'Deployment'])
+      expect(await found(name)).toBe('apps/v1 Deployment');
+    expect(await found('events')).toBe('/v1 Event');
+    expect(await found('events.events.k8s.io')).toBe('events.k8s.io/v1 Event');
+    expect(await found('gizmo')).toMatch(/^example.com\/v[12] Gizmo$/);
+    expect(await found('gizmos.v2.example.com')).toBe('example.com/v2 Gizmo');
+    expect(await found('gizmos.v1.example.com')).toBe('example.com/v1 Gizmo');
+  });
+
+  test('finds the kind of a resource', async () => {
+    const { transport } = await live();
+    const discovery = new Discovery(transport);
+    const apps = { group: 'apps', version: 'v1', kind: 'Deployment' };
+    expect(await discovery.kindFor({ group: 'apps', plural: 'deployments' })).toEqual(apps);
+    expect(await discovery.kindFor({ group: '', version: 'v1', plural: 'pods' })).toEqual({
+      ...{ group: '', version: 'v1', kind: 'Pod' },
+    });
+  });
+
+  test('keeps its answers, and asks again for what they do not have', async () => {
+    const { transport, requests } = await live();
+    const discovery = new Discovery(transport);
+    await discovery.resourceNamed('deploy');
+    const asked = requests.length;
+    await discovery.resourceNamed('deploy');
+    await discovery.kindFor({ group: 'apps', plural: 'deployments' });
+    expect(requests).toHaveLength(asked);
+    await expect(discovery.resourceNamed('gizmos')).rejects.toSatisfy(isNoMatch);
+    await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
+    expect((await discovery.resourceNamed('gizmos')).kind).toBe('Gizmo');
+    const kind = await discovery.kindFor({ group: 'example.com', plural: 'gizmos' });
+    expect(kind.version).toBe('v1');
+  });
+
+  test('isNoMatch tells a kind that is not served from an object that is not there', async () => {
+    const { transport } = await live();
+    const client = newClient({ transport });
+    const discovery = new Discovery(transport);
+    const calls: (() => Promise<unknown>)[] = [
+      () => discovery.resourceFor({ group: '', kind: 'Nothing' }),
+      () => discovery.resourceNamed('nothing'),
+      () => discovery.resourceNamed('nothing.v1.apps'),
+      () => discovery.kindFor({ group: 'apps', plural: 'nothings' }),
+      () => discovery.kindFor({ group: 'none.example.com', version: 'v1', plural: 'nothings' }),
+      () => client.list({ ...ConfigMaps, plural: 'nothings' }),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toSatisfy((error) => isNoMatch(error) && isNotFound(error));
+    const gone = client.get(ConfigMaps, { namespace: 'default', name: 'gone' });
+    await expect(gone).rejects.toSatisfy((error) => isNotFound(error) && !isNoMatch(error));
+    expect([undefined, new Error('no'), { status: 404 }].some(isNoMatch)).toBe(false);
+  });
+
+  test('refuses what is no name', async () => {
+    const { transport, requests } = await live();
+    const discovery = new Discovery(transport);
+    for (const name of ['', 'a/b', '..', 'pods.', 'pods..v1', 3])
+      await expect(discovery.resourceNamed(name as string)).rejects.toThrow('such as "pods"');
+    for (const resource of [{}, { group: '' }, { group: '', plural: '' }, { plural: 'pods' }])
+      await expect(discovery.kindFor(resource as never)).rejects.toThrow('"resource.');
+    await expect(
+      discovery.kindFor({ group: '../api', version: 'v1', plural: 'secrets' }),
+    ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(requests).toEqual([]);
   });
 });
 

@@ -5,7 +5,10 @@
 import { labelMatcher, StatusError } from 'capstan/cache';
 import {
   type Client,
+  Discovery,
   fieldSelectorOf,
+  isNoMatch,
+  isNotFound,
   type LabelTerm,
   labelSelectorOf,
   newClient,
@@ -120,6 +123,36 @@ test('a server reads the escapes of fieldSelectorOf', async () => {
   );
   expect(names).toContain('selected-2');
   expect(names).not.toContain('selected-1');
+});
+
+test('a mapper finds resources by the names that kubectl takes', async () => {
+  const discovery = new Discovery(envtest.transport());
+  const { resources } = await discovery.resources();
+  expect(resources.length).toBeGreaterThan(50);
+  for (const { group, version, kind, plural } of resources) {
+    const full = [plural, version, group].filter((part) => part !== '').join('.');
+    expect(await discovery.resourceNamed(full)).toMatchObject({ group, version, kind, plural });
+    expect(await discovery.kindFor({ group, plural })).toEqual({ group, version, kind });
+  }
+  const kinds: Record<string, string> = {
+    ...{ po: 'Pod', svc: 'Service', cm: 'ConfigMap', ns: 'Namespace', deploy: 'Deployment' },
+    ...{ crd: 'CustomResourceDefinition', ing: 'Ingress', pdb: 'PodDisruptionBudget' },
+    ...{ endpoints: 'Endpoints', event: 'Event', sc: 'StorageClass', pc: 'PriorityClass' },
+  };
+  for (const [name, kind] of Object.entries(kinds))
+    expect((await discovery.resourceNamed(name)).kind).toBe(kind);
+  await expect(discovery.resourceNamed('nothings')).rejects.toSatisfy(isNoMatch);
+  for (const [group, plural] of [
+    ['none.example.com', 'nothings'],
+    ['apps', 'nothings'],
+    ['', 'nothings'],
+  ] as const) {
+    const resource = { ...Deployment, group, plural };
+    await expect(client.list(resource)).rejects.toSatisfy(isNoMatch);
+    await expect(client.get(resource, { namespace, name: 'a' })).rejects.toSatisfy(isNoMatch);
+  }
+  const gone = client.get(ConfigMap, { namespace, name: 'gone' });
+  await expect(gone).rejects.toSatisfy((error) => isNotFound(error) && !isNoMatch(error));
 });
 
 test('the errors of tests are those of the server', async () => {

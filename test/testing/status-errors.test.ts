@@ -1,4 +1,4 @@
-/** The errors of tests: those that the embedded server makes, and what the predicates say of all. */
+/** The errors of tests: those of the embedded server, and what the predicates say of all. */
 import { type Status, StatusError } from 'capstan/cache';
 import * as api from 'capstan/client';
 import { ConfigMap, Deployment, Pod } from 'capstan/kinds';
