@@ -10,7 +10,12 @@ import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { FromServer } from '../cache/rest/keys.ts';
 import { groupVersion, notResource, type Resource } from '../cache/rest/resource.ts';
-import { type MergeFromOptions, plainState, refuseNulls, versionOf } from '../client/merge-from.ts';
+import {
+  lockedVersion,
+  type MergeFromOptions,
+  plainState,
+  refuseNulls,
+} from '../client/merge-from.ts';
 import type { Patch } from '../client/types.ts';
 import type { Atom, Field } from './atoms.ts';
 import { builtInType } from './built-in.ts';
@@ -59,7 +64,7 @@ export function strategicMergeFrom<T extends object>(
         'servers take no strategic merge patches of custom resources; use mergeFrom',
     );
   const before = plainState('original', original) as JsonObject;
-  const version = versionOf(original, options);
+  const version = lockedVersion(original, options);
   return {
     to(modified) {
       const after = plainState('modified', modified) as JsonObject;

@@ -51,7 +51,7 @@ export function mergeFrom<T extends object>(
 ): PatchBase<T> {
   requireNames('options', options, 'option of mergeFrom()', NAMES);
   const before = plainState('original', original) as JsonObject;
-  const version = versionOf(original, options);
+  const version = lockedVersion(original, options);
   return {
     to(modified) {
       const after = plainState('modified', modified) as JsonObject;
@@ -108,7 +108,7 @@ export function plainState(what: string, object: object): object {
 }
 
 /** @internal The version that the patch must have; undefined without `optimisticLock`. */
-export function versionOf(original: object, options: MergeFromOptions): string | undefined {
+export function lockedVersion(original: object, options: MergeFromOptions): string | undefined {
   if (!options.optimisticLock) return undefined;
   const version = (original as KubeObject).metadata?.resourceVersion;
   if (version) return version;
