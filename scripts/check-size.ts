@@ -70,7 +70,7 @@ const measured: Row[] = [
     bytes: await bundle('leaderelection'),
     budget: 12 * KIB,
   },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 131 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 134 * KIB },
   {
     what: 'capstan/apimachinery, minified',
     bytes: await bundle('apimachinery'),

@@ -42,7 +42,7 @@ export const TASKS: readonly Task[] = [
     title: 'Watch objects',
     about: 'From `capstan/cache`. An informer keeps a copy of the objects of a kind.',
     parts: {
-      'What to watch': ['defineResource', 'resourceOf', 'ListWatch'],
+      'What to watch': ['defineResource', 'resourceOf', 'ListWatch', 'listWatchFrom'],
       Informers: [
         'newSharedInformerFactory',
         'SharedIndexInformer',
@@ -110,7 +110,7 @@ export const TASKS: readonly Task[] = [
       ],
       Lists: ['labelSelectorOf', 'fieldSelectorOf', 'listPages', 'listAll'],
       Waiting: ['until', 'watchObject', 'pollUntil'],
-      Events: ['EventRecorder', 'eventResource', 'objectReference'],
+      Events: ['EventRecorder', 'eventResource', 'coreEventResource', 'objectReference'],
     },
   },
   {

@@ -88,6 +88,12 @@ export type {
 } from './queue/queue.ts';
 export { resourceOf } from './reflector/discovery.ts';
 export { ListWatch, type ListWatchOptions } from './reflector/list-watch.ts';
+export {
+  type ListedObjects,
+  type ListWatchEvent,
+  type ListWatchFunctions,
+  listWatchFrom,
+} from './reflector/list-watch-from.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector/reflector.ts';
 export { RetryWatcher, type RetryWatcherOptions } from './reflector/retry-watcher.ts';
 export type {

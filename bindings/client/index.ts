@@ -71,6 +71,7 @@ export {
   isObjectNamespaced,
   type ServerResources,
 } from './discovery.ts';
+export { type CoreEvent, coreEventResource, type EventAPI } from './events/core-event.ts';
 export {
   type EventDetails,
   type EventSeries,

@@ -1,5 +1,6 @@
 /**
- * The event recorders of a manager, one for each name. controller-runtime: pkg/internal/recorder.
+ * The event recorders of a manager, one for each name and API. controller-runtime:
+ * pkg/internal/recorder.
  *
  * Invariant: a recorder ends after the controllers that use it, so that their last events are sent,
  * and before the manager. Events that are not sent by the deadline are dropped and counted as lost.
@@ -7,7 +8,12 @@
 
 import { silentLogger } from '../base/logger.ts';
 import { whenAborted } from '../base/wait.ts';
-import { type Client, EventRecorder, type EventRecorderOptions } from '../client/index.ts';
+import {
+  type Client,
+  type EventAPI,
+  EventRecorder,
+  type EventRecorderOptions,
+} from '../client/index.ts';
 import type { ManagerSettings } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
@@ -35,11 +41,12 @@ export class EventRecorders {
   }
 
   /** Throws CapstanError INVALID_ARGUMENT; STOPPED if the manager is stopping. */
-  get(reportingController: string): EventRecorder {
-    const known = this.#byName.get(reportingController);
+  get(reportingController: string, api: EventAPI = 'events.k8s.io/v1'): EventRecorder {
+    const key = `${api} ${reportingController}`;
+    const known = this.#byName.get(key);
     if (known !== undefined) return known;
     const deadline = this.#deadline;
-    const recorder = new EventRecorder({ ...this.#options, reportingController });
+    const recorder = new EventRecorder({ ...this.#options, reportingController, api });
     const discard = (): Promise<void> => recorder.close({ signal: deadline });
     // In the group of caches, which stops after the controllers.
     this.#add({
@@ -51,7 +58,7 @@ export class EventRecorders {
         await discard();
       },
     });
-    this.#byName.set(reportingController, recorder);
+    this.#byName.set(key, recorder);
     return recorder;
   }
 }

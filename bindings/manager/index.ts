@@ -27,6 +27,7 @@ export {
 } from '../shards/overview.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
 export { type Certificates, certificateFiles } from './certificates.ts';
+export type { Cluster, ClusterOptions } from './cluster.ts';
 export { type Checker, healthz } from './healthz.ts';
 export { HTTPServer, type HTTPServerOptions } from './http-server.ts';
 export { type ControllerManager, newManager } from './manager.ts';

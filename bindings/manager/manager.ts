@@ -19,12 +19,17 @@ import { CapstanError, invalid, isAbort, requireFunction } from '../base/errors.
 import { handleError } from '../base/handle-error.ts';
 import { omitUndefined } from '../base/json-value.ts';
 import type { Logger } from '../base/logger.ts';
-import { requireNames, requireSignalOptions } from '../base/names.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../base/names.ts';
 import { onAbort, whenAborted } from '../base/wait.ts';
-import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
+import {
+  InformerPrometheusProvider,
+  type SharedIndexInformer,
+  type Transport,
+} from '../cache/index.ts';
 import {
   type AccessRecord,
   type Client,
+  type EventAPI,
   type EventRecorder,
   instrumentTransport,
   newClient,
@@ -44,6 +49,12 @@ import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { accessRecord, type WrittenRecord } from './access-file.ts';
 import { buildManagerReport } from './build-report.ts';
+import {
+  type Cluster,
+  type ClusterOptions,
+  ManagedCluster,
+  requireClusterOptions,
+} from './cluster.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
@@ -65,6 +76,8 @@ import type { WebhookServer } from './webhook-server.ts';
 
 /** The `name` label of the informers' metrics. */
 const INFORMERS = 'manager';
+
+const RECORDER_NAMES = namesOf<{ api: EventAPI }>()({ api: 1 });
 
 /** The manager that {@link newManager} returns. */
 export interface ControllerManager extends Manager {
@@ -111,6 +124,28 @@ export interface ControllerManager extends Manager {
    */
   readonly metrics: MetricsRegistry;
   /**
+   * Adds another cluster: a cache and a client for its API server. Its informers start and end with
+   * the manager's, and controllers start when they have synced. It stands for the manager where a
+   * controller is made; its cache may be a source of a controller of this cluster. Its writes end
+   * with the lease too. controller-runtime: cluster.New, and Add of the manager.
+   *
+   * @throws CapstanError INVALID_ARGUMENT, also for a name that another cluster has; STOPPED once
+   *   the manager is ending
+   * @example
+   * const east = manager.addCluster({ name: 'east', transport });
+   * newControllerManagedBy(east)
+   *   .for(Website)
+   *   .named('website-east')
+   *   .complete(async () => undefined);
+   * // Objects there, requests here:
+   * const { cache } = east;
+   * newControllerManagedBy(manager)
+   *   .for(Website)
+   *   .watchesRawSource(kindSource({ cache, resource: Pod, handler: enqueueRequestForObject() }))
+   *   .complete(async () => undefined);
+   */
+  addCluster(options: ClusterOptions): Cluster;
+  /**
    * Adds a liveness check to `/healthz`, which tells the kubelet whether to restart the process.
    * There are already `ping` and, with an election, `leaderElection`.
    */
@@ -132,11 +167,15 @@ export interface ControllerManager extends Manager {
   /**
    * Returns the event recorder of a controller name such as `example.com/website-controller`; the
    * same recorder for the same name. It is closed after the leader's runnables, so that their
-   * last events are sent. controller-runtime: GetEventRecorder.
+   * last events are sent. `{ api: 'v1' }`: Events of core/v1. controller-runtime: GetEventRecorder,
+   * and GetEventRecorderFor for core/v1.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
-  eventRecorder(reportingController: string): EventRecorder;
+  eventRecorder(
+    reportingController: string,
+    options?: { readonly api?: EventAPI | undefined },
+  ): EventRecorder;
   /**
    * What this manager has asked the API server, for `capstan rbac`. `/debug/capstan/access` shows
    * it; see also the option `accessFile`.
@@ -180,6 +219,9 @@ class RuntimeManager implements ControllerManager {
   readonly queueMetrics = new PrometheusProvider({ flavor: 'controller-runtime' });
   readonly metrics = new MetricsRegistry();
   readonly #settings: ManagerSettings;
+  readonly #informerMetrics = new InformerPrometheusProvider();
+  readonly #requestMetrics = new RestClientMetrics();
+  readonly #clusters = new Map<string, ManagedCluster>();
   readonly #process = new ProcessMetrics();
   readonly #collectors = new Set<Collector>();
   readonly #runnables: Runnables;
@@ -217,21 +259,17 @@ class RuntimeManager implements ControllerManager {
     this.logger = logger;
     this.tracer = settings.tracer;
     this.controllerDefaults = settings.controller;
-    const requests = new RestClientMetrics();
-    const informers = new InformerPrometheusProvider();
     this.accessRecord = accessRecord(settings.accessFile);
     const recorded = recordAccess(settings.transport, this.accessRecord);
-    const measured = instrumentTransport(recorded, requests, { clock });
+    const measured = this.#measured(recorded);
     this.#election = this.#elect(measured);
     const { shards } = settings;
     this.shards = shards && new ManagedShards(shards, measured, settings);
-    if (this.#election !== undefined)
-      this.transport = leaderTransport(measured, this.#election.elector, this.#lapsed.signal);
-    else this.transport = this.shards ? shardTransport(measured, this.shards) : measured;
+    this.transport = this.shards ? shardTransport(measured, this.shards) : this.#leased(measured);
     const withMetrics = {
       clock,
       name: INFORMERS,
-      metricsProvider: informers,
+      metricsProvider: this.#informerMetrics,
       ...omitUndefined(cache),
       ...(this.shards && { ranges: [] }),
     };
@@ -257,8 +295,8 @@ class RuntimeManager implements ControllerManager {
     }
     for (const collector of [
       this.queueMetrics,
-      informers,
-      requests,
+      this.#informerMetrics,
+      this.#requestMetrics,
       this.#election?.metrics,
       this.#process,
       this.metrics,
@@ -267,8 +305,8 @@ class RuntimeManager implements ControllerManager {
     this.#servers = new Servers(settings, this.#collectors, (access) =>
       debugPage({
         state: (query) => this.report(query),
-        find: (text, limit) => findObjects(this.cache.informers(), text, limit),
         access: () => this.accessRecord.text(),
+        find: (text, limit) => findObjects(this.#informers(), text, limit),
         ...access,
       }),
     );
@@ -291,6 +329,51 @@ class RuntimeManager implements ControllerManager {
     if (this.#halt.signal.aborted)
       throw new CapstanError('STOPPED', 'nothing can be added: the manager is being stopped');
     this.#runnables.add(runnable);
+  }
+
+  addCluster(options: ClusterOptions): Cluster {
+    requireClusterOptions(options);
+    const { name } = options;
+    if (this.shards !== undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        'a manager with shards has no other clusters: each replica would work on all objects there',
+      );
+    if (this.#clusters.has(name))
+      throw invalid('options.name', 'a name that no other cluster of this manager has', name);
+    const cluster = new ManagedCluster(options, {
+      manager: this,
+      transport: this.#leased(this.#measured(options.transport)),
+      informerMetrics: this.#informerMetrics,
+      newClient: this.#settings.newClient,
+    });
+    const { cache } = cluster;
+    this.add({
+      ...{ name: `informers of ${name}`, group: 'caches' },
+      start: (run: { signal: AbortSignal }) => cache.run(run),
+      ready: (run: { signal: AbortSignal }) => cache.ready(run),
+      discard: () => cache.shutdown(),
+    } as GroupedRunnable);
+    this.#clusters.set(name, cluster);
+    return cluster;
+  }
+
+  /** Of all clusters, those of others after their name. */
+  #informers(): Map<string, SharedIndexInformer<never, string>> {
+    const all = this.cache.informers();
+    for (const [cluster, { cache }] of this.#clusters)
+      for (const [name, informer] of cache.informers()) all.set(`${cluster}: ${name}`, informer);
+    return all;
+  }
+
+  #measured(transport: Transport): Transport {
+    return instrumentTransport(transport, this.#requestMetrics, { clock: this.clock });
+  }
+
+  /** Sends only while this process leads, if there is an election. */
+  #leased(transport: Transport): Transport {
+    if (this.#election === undefined) return transport;
+    return leaderTransport(transport, this.#election.elector, this.#lapsed.signal);
   }
 
   addCollector(collector: Collector): void {
@@ -333,8 +416,12 @@ class RuntimeManager implements ControllerManager {
     this.logger.warn('metrics are not served: the extra handler is ignored', { path });
   }
 
-  eventRecorder(reportingController: string): EventRecorder {
-    return this.#recorders.get(reportingController);
+  eventRecorder(
+    reportingController: string,
+    options: { readonly api?: EventAPI | undefined } = {},
+  ): EventRecorder {
+    requireNames('options', options, 'option of eventRecorder()', RECORDER_NAMES);
+    return this.#recorders.get(reportingController, options.api);
   }
 
   report(options: ReportOptions = {}): ManagerReport {
@@ -347,7 +434,7 @@ class RuntimeManager implements ControllerManager {
         election: this.#election,
         shards: this.shards?.replica,
         leads: this.#leads,
-        informers: this.cache.informers(),
+        informers: this.#informers(),
         members: this.#runnables.members(),
       },
       options,

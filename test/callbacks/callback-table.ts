@@ -214,6 +214,14 @@ export const CACHES: readonly CallbackRow[] = [
     tests: [INFORMER, CONTROLLER],
   },
   {
+    functions: ['ListWatchFunctions.*'],
+    what: 'the functions of a ListWatch of other systems',
+    throws: 'a failure of the informer, which is reported; it lists again with back-off',
+    rubbish: 'as if it threw; promises are waited for, but not beyond the end of the informer',
+    within: FREE,
+    tests: ['cache/reflector/list-watch-from.test.ts'],
+  },
+  {
     functions: ['ListWatchOptions.tweak'],
     what: '`tweak` of a ListWatch (`tweakListOptions`)',
     throws:

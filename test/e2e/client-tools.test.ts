@@ -5,7 +5,11 @@
 import { labelMatcher, StatusError } from 'capstan/cache';
 import {
   type Client,
+  type CoreEvent,
+  coreEventResource,
   Discovery,
+  EventRecorder,
+  eventResource,
   fieldSelectorOf,
   isNoMatch,
   isNotFound,
@@ -123,6 +127,37 @@ test('a server reads the escapes of fieldSelectorOf', async () => {
   );
   expect(names).toContain('selected-2');
   expect(names).not.toContain('selected-1');
+});
+
+test('events of core/v1 are taken and counted, and shown by events.k8s.io too', async () => {
+  const object = await client.create(ConfigMap, map('talked-about', '1'));
+  const regarding = { apiVersion: 'v1', kind: 'ConfigMap', ...object };
+  const reportingController = 'e2e.example.com/test';
+  const recorder = new EventRecorder({ client, reportingController, api: 'v1' });
+  const details = { reason: 'Failed', action: 'Checking', type: 'Warning', note: 'no' } as const;
+  for (let i = 0; i < 3; i++) recorder.event(regarding, details);
+  recorder.event(regarding, { ...details, note: 'another', related: regarding });
+  await recorder.close();
+  expect(recorder.counts()).toMatchObject({ recorded: 4, lost: 0 });
+  const fieldSelector = fieldSelectorOf({
+    'involvedObject.name': 'talked-about',
+    reason: 'Failed',
+  });
+  const { items } = await client.list(coreEventResource, { namespace, fieldSelector });
+  const events = items as CoreEvent[];
+  expect(events.map(({ message, count }) => `${message} ${count}`).sort()).toEqual([
+    'another 1',
+    'no 3',
+  ]);
+  expect(events[0]).toMatchObject({
+    involvedObject: { kind: 'ConfigMap', uid: object.metadata.uid },
+    source: { component: reportingController },
+    reportingComponent: reportingController,
+  });
+  const shown = (await client.list(eventResource, { namespace })).items.filter(
+    (event) => event.regarding.name === 'talked-about',
+  );
+  expect(shown.map(({ note }) => note).sort()).toEqual(['another', 'no']);
 });
 
 test('a mapper finds resources by the names that kubectl takes', async () => {

@@ -15,6 +15,7 @@ import { guardedLogger, type Logger, requireLogger } from '../../base/logger.ts'
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import { abortable } from '../../base/wait.ts';
 import type { Writer } from '../types.ts';
+import { type EventAPI, FORMS } from './core-event.ts';
 import {
   DETAIL_NAMES,
   type EventDetails,
@@ -35,8 +36,14 @@ const SAY_FULL_MS = 60_000;
 
 /** Options of an {@link EventRecorder}. */
 export interface EventRecorderOptions {
-  /** The client. It needs the permission to create and patch `events` of `events.k8s.io`. */
+  /** The client. It needs the permission to create and patch `events` of the group of `api`. */
   readonly client: Pick<Writer, 'create' | 'patch'>;
+  /**
+   * The API that Events are written to: `'events.k8s.io/v1'`, the default, or `'v1'`, the core
+   * group, for tools that read `count` and `lastTimestamp`. A server shows each in both.
+   * client-go: tools/events and tools/record.
+   */
+  readonly api?: EventAPI | undefined;
   /** The reporting controller, a qualified name such as `example.com/website-controller`. */
   readonly reportingController: string;
   /**
@@ -68,6 +75,7 @@ export interface EventRecorderOptions {
 
 const NAMES = namesOf<EventRecorderOptions>()({
   client: 1,
+  api: 1,
   reportingController: 1,
   reportingInstance: 1,
   burst: 1,
@@ -99,8 +107,8 @@ export interface EventSink {
 }
 
 /**
- * Records Events (events.k8s.io/v1). Its timers keep the process alive: close it. client-go:
- * events.NewEventBroadcaster.
+ * Records Events, of events.k8s.io/v1 or core/v1. Its timers keep the process alive: close it.
+ * client-go: events.NewEventBroadcaster.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -129,6 +137,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     requireNames('options', options, 'option of an EventRecorder', NAMES);
     const {
       client,
+      api = 'events.k8s.io/v1',
       reportingController,
       burst = 25,
       refillPeriod = 300_000,
@@ -139,6 +148,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     const random = guardRandom(options.random ?? Math.random);
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);
+    if (!Object.hasOwn(FORMS, api)) throw invalid('options.api', '"events.k8s.io/v1" or "v1"', api);
     requireInteger('burst', burst, 1);
     requireInteger('maxQueued', maxQueued, 1);
     if (typeof refillPeriod !== 'number' || !(refillPeriod > 0))
@@ -163,6 +173,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     this.#filter = new SpamFilter(clock, burst, refillPeriod);
     this.#writer = new EventWriter({
       client,
+      form: FORMS[api],
       clock,
       random,
       onLost: (error) => this.#lost(error),

@@ -14,10 +14,11 @@ import type { Clock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError } from '../../base/errors.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
+import type { Resource } from '../../cache/rest/resource.ts';
 import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import type { Writer } from '../types.ts';
-import { eventResource } from './event.ts';
-import { type EventEntry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
+import type { EventForm } from './core-event.ts';
+import { type EventEntry, MAX_ENTRIES } from './series.ts';
 
 /** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. Times in milliseconds. */
 const MAX_TRIES = 12;
@@ -35,6 +36,7 @@ const ANSWER_MS = 60_000;
 
 export interface EventWriterOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
+  readonly form: EventForm;
   readonly clock: Clock;
   readonly random: () => number;
   /** Called for an Event that will not be written. Must not throw. */
@@ -254,9 +256,10 @@ export class EventWriter {
 
   /** Returns false if it exists. */
   async #created(entry: EventEntry): Promise<boolean> {
+    const { client, form } = this.#options;
     try {
       await this.#ask((signal) =>
-        this.#options.client.create(eventResource, eventOf(entry), { signal }),
+        client.create(form.resource as Resource<object>, form.created(entry), { signal }),
       );
       return true;
     } catch (error) {
@@ -267,10 +270,10 @@ export class EventWriter {
 
   async #patch(entry: EventEntry): Promise<void> {
     const { namespace, name = '' } = entry.event.metadata;
-    const patch = { type: 'merge', body: { series: seriesOf(entry) } } as const;
-    await this.#ask((signal) =>
-      this.#options.client.patch(eventResource, { namespace, name }, patch, { signal }),
-    );
+    const { client, form } = this.#options;
+    const patch = { type: 'merge', body: form.repeated(entry) } as const;
+    const resource = form.resource as Resource<object>;
+    await this.#ask((signal) => client.patch(resource, { namespace, name }, patch, { signal }));
   }
 
   /**

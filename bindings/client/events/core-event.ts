@@ -1,0 +1,81 @@
+/**
+ * The two forms in which Events are written: events.k8s.io/v1, and core/v1 as before it, for tools
+ * that read `count` and `lastTimestamp`. A server keeps both as one kind. client-go: tools/record.
+ */
+import { defineResource, type Resource } from '../../cache/rest/resource.ts';
+import type { ObjectMeta } from '../metadata.ts';
+import type { AnyResource } from '../types.ts';
+import { type EventType, eventResource, type ObjectReference } from './event.ts';
+import { type EventEntry, eventOf, seriesOf } from './series.ts';
+
+/** core/v1 Event, as a recorder with `api: 'v1'` writes it. */
+export interface CoreEvent {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+  involvedObject: ObjectReference;
+  related?: ObjectReference;
+  type: EventType;
+  reason: string;
+  action: string;
+  message: string;
+  source: { component: string };
+  /** Times are RFC 3339, in seconds. */
+  firstTimestamp: string;
+  lastTimestamp: string;
+  count: number;
+  reportingComponent: string;
+  reportingInstance: string;
+}
+
+/** The resource of Events of core/v1. */
+export const coreEventResource: Resource<CoreEvent> = defineResource<CoreEvent>()({
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  plural: 'events',
+  namespaced: true,
+});
+
+/** The API that Events are written to. */
+export type EventAPI = 'events.k8s.io/v1' | 'v1';
+
+/** How an entry becomes a new Event, and what a patch of its count is. */
+export interface EventForm {
+  readonly resource: AnyResource;
+  created(entry: EventEntry): object;
+  repeated(entry: EventEntry): object;
+}
+
+export const FORMS: Readonly<Record<EventAPI, EventForm>> = {
+  'events.k8s.io/v1': {
+    resource: eventResource,
+    created: eventOf,
+    repeated: (entry) => ({ series: seriesOf(entry) }),
+  },
+  v1: {
+    resource: coreEventResource,
+    created({ event, count, lastObserved }: EventEntry): CoreEvent {
+      const { metadata, regarding, related, type, reason, action, note = '' } = event;
+      const { reportingController, reportingInstance, eventTime } = event;
+      return {
+        metadata,
+        involvedObject: regarding,
+        ...(related === undefined ? {} : { related }),
+        ...{ type, reason, action, message: note },
+        source: { component: reportingController },
+        firstTimestamp: `${eventTime.slice(0, 19)}Z`,
+        lastTimestamp: secondsOf(lastObserved),
+        count,
+        reportingComponent: reportingController,
+        reportingInstance,
+      };
+    },
+    repeated: ({ count, lastObserved }) => ({ count, lastTimestamp: secondsOf(lastObserved) }),
+  },
+};
+
+/** @param wallMs milliseconds since 1970 */
+function secondsOf(wallMs: number): string {
+  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
+}
