@@ -109,6 +109,7 @@ export class Fleet {
   #isPaused = true;
   #updating: Promise<void> | undefined;
   updates = 0;
+  #started = 0;
 
   constructor(
     plane: ControlPlane,
@@ -142,7 +143,7 @@ export class Fleet {
   }
 
   async start(): Promise<FleetMember> {
-    const member = await FleetMember.start(this.#plane, `r${this.members.length + 1}`);
+    const member = await FleetMember.start(this.#plane, `r${++this.#started}`);
     this.members.push(member);
     this.live.push(member);
     return member;
