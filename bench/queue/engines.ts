@@ -183,10 +183,13 @@ function show(engine: string, counts: readonly number[], figures: readonly Figur
   });
 }
 
-try {
-  installTool('runtimes');
-} catch (error) {
-  console.error((error as Error).message); // those of this machine are measured
+const wanted = ENGINES.filter((engine) => flags.engine === 'all' || flags.engine === engine);
+if (wanted.some((engine) => measureOf(engine) === undefined)) {
+  try {
+    installTool('runtimes');
+  } catch (error) {
+    console.error((error as Error).message); // those of this machine are measured
+  }
 }
 await build({
   entryPoints: [fileURLToPath(new URL('engines-load.ts', import.meta.url))],
@@ -197,8 +200,7 @@ await build({
   logLevel: 'error',
 });
 const counts = flags.keys === 'all' ? KEYS : [Number(flags.keys)];
-for (const engine of ENGINES) {
-  if (flags.engine !== 'all' && flags.engine !== engine) continue;
+for (const engine of wanted) {
   const measure = measureOf(engine);
   if (measure === undefined) {
     console.log(`\n${engine}: not on this machine`);
