@@ -62,8 +62,7 @@ export function environmentHere(facts: WorkerFacts | undefined, hidden: boolean)
 
 /** @param known whether a worker has sent its facts */
 export function showEnvironment(container: HTMLElement, e: Environment, known: boolean): void {
-  const keyTable =
-    e.keyTable === 'wasm' ? 'Wasm, by the engine’s string builtins' : 'a JavaScript Map';
+  const keyTable = e.keyTable === 'wasm' ? 'Wasm, by the engine’s string builtins' : 'JavaScript';
   const clock =
     `${showMs(e.resolutionMs)}, ` +
     `${e.isolated ? 'cross-origin isolated' : 'not cross-origin isolated'}`;

@@ -21,6 +21,7 @@ import { noteTransport } from './transport-of.ts';
 import type { AnyResource, Client, WriteOptions } from './types.ts';
 import type { Warning } from './warnings.ts';
 
+/** Options of `newClient`. */
 export interface ClientOptions {
   /** Sends the requests: `fetchTransport`, or a transport of `capstan/client-node`. */
   readonly transport: Transport;

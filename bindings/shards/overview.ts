@@ -52,6 +52,7 @@ export interface ShardReport extends ShardOverview {
   readonly moves: Readonly<Record<MoveReason, number>>;
 }
 
+/** A slot of the map: a range of hashes, and who owns it. */
 export interface ShardSlot {
   readonly slot: number;
   /** The first hash, and the first after the last, as hexadecimal numbers. */
@@ -67,6 +68,7 @@ export interface ShardSlot {
   readonly objects?: number;
 }
 
+/** A replica of a program with shards, as its Lease and the map tell of it. */
 export interface ShardReplicaOverview {
   readonly name: string;
   /**
@@ -186,6 +188,7 @@ const hexOf = (hash: bigint): string => `0x${hash.toString(16).padStart(16, '0')
 /** The time for each of the three reads, in milliseconds. */
 const READ_TIMEOUT_MS = 10_000;
 
+/** Options of `readShards`: which shards, by the `id` and namespace of the manager's option. */
 export interface ReadShardsOptions {
   readonly id: string;
   readonly namespace: string;

@@ -148,7 +148,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
       /Latency, p99\.9.*Longest pause.*Rate held[\d.]+ k\/s[\d.]+ k\/s/,
     );
     expect(await text(page, '#machine')).toMatch(
-      /Chromium \d+.*Wasm, by the engine’s string builtins.*not cross-origin isolated/,
+      /Chromium \d+.*Keys are hashed byJavaScript.*not cross-origin isolated/,
     );
 
     const drawn = await page.evaluate<Record<string, number[]>>(`Object.fromEntries(
