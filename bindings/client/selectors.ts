@@ -31,7 +31,8 @@ const FIELD_NAMES = namesOf<{ not: string }>()({ not: 1 });
 /**
  * The text of a label selector whose terms must all hold. Without terms it is "", which selects
  * everything; a term that is undefined is an error, as it would select more than meant. For a
- * selector object such as `spec.selector` of a Deployment use `labelSelectorText` of `capstan/cache`.
+ * selector object such as `spec.selector` of a Deployment use `labelSelectorText` of
+ * `capstan/cache`.
  *
  * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message for what is no key or value
  * @example
