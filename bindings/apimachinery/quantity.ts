@@ -46,7 +46,7 @@ export class Quantity {
   readonly #text: string;
 
   /** @internal By {@link parseQuantity} or {@link newQuantity}. */
-  constructor(nanos: bigint, format: QuantityFormat, text = canonicalText(nanos, format)) {
+  constructor(nanos: bigint, format: QuantityFormat, text: string = canonicalText(nanos, format)) {
     this.#nanos = nanos;
     this.format = format;
     this.#text = text;

@@ -52,7 +52,11 @@ export class Buckets {
   }
 
   /** The same where put() is of no use: the table changes over first. */
-  putCrowded(slot: number, hashOf: (slot: number) => number, textOf: (slot: number) => string) {
+  putCrowded(
+    slot: number,
+    hashOf: (slot: number) => number,
+    textOf: (slot: number) => string,
+  ): void {
     while (this.how !== BY_MAP) {
       this.how++;
       this.isCrowded = false;
