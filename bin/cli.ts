@@ -121,7 +121,7 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     run: ({ values, positionals }) => runCrdMigrate(positionals, values),
   },
   shards: {
-    summary: 'prints who owns which shards, and how old their Leases are',
+    summary: 'prints the owners of the slots of shards, and the age of their Leases',
     help: SHARDS_HELP,
     options: SHARDS_FLAGS,
     run: ({ values, positionals }) => runShards(positionals, values),

@@ -1,4 +1,4 @@
-/** The arguments of `capstan shards`, and what it prints: who owns which slots. */
+/** The arguments and the output of `capstan shards`: the owner of each slot. */
 import { type Client, listAll } from 'capstan/client';
 import { Lease } from 'capstan/kinds';
 import { readShards, type ShardOverview, type ShardSlot } from 'capstan/manager';
@@ -8,8 +8,8 @@ import { usage } from './usage.ts';
 
 export const SHARDS_HELP = `Usage: capstan shards [<id>] [options]
 
-Prints who owns which slots of a manager with "shards", how old the Leases of its replicas are, and
-which slots are being moved. Without an id it lists the shards of the cluster, or of a namespace.
+Prints the owners of the slots of a manager with "shards", the age of its replicas' Leases, and the
+slots that are being moved. Without an id it lists the shards in the cluster, or in a namespace.
 
   --namespace <name>     of the map and the Leases (needed with an id; default: all namespaces)
   --output <format>      text or json              (default: text)
@@ -54,7 +54,7 @@ export function runShards(
   });
 }
 
-/** Shards that have Leases. */
+/** Shards whose replicas have Leases. */
 interface Group {
   readonly namespace: string;
   readonly id: string;
@@ -86,7 +86,7 @@ const groupsText = (groups: readonly Group[]): string =>
         ...groups.map(({ namespace, id, replicas }) => [namespace, id, `${replicas}`]),
       ]);
 
-/** Whether each slot has an owner that is alive. */
+/** Whether there is a map in which each slot has an owner that is alive. */
 function isWhole({ slots, replicas }: ShardOverview): boolean {
   const alive = new Set(
     replicas.filter(({ state }) => state === 'live' || state === 'leaving').map(({ name }) => name),
@@ -96,8 +96,8 @@ function isWhole({ slots, replicas }: ShardOverview): boolean {
 
 const MAPS = {
   missing: 'there is no map: is a replica running?',
-  changed: 'the map was changed by somebody else: the coordinator writes it anew',
-  newer: 'the map is of a later release: use its capstan',
+  changed: 'the map was changed by hand: the coordinator writes a new one',
+  newer: 'the map was written by a later release: use the capstan command of that release',
 };
 
 /** What `capstan shards ID` prints. */
@@ -105,7 +105,7 @@ export function overviewText(shards: ShardOverview): string {
   const { namespace, id, map, epoch, coordinator, slots, replicas, isNew } = shards;
   const lines = [`shards ${namespace}/${id}, epoch ${epoch}, coordinator ${coordinator || 'none'}`];
   if (map !== 'good') lines.push(MAPS[map]);
-  if (isNew) lines.push('the map is new: slots wait until all replicas have seen it');
+  if (isNew) lines.push('the map is new: slots wait until all replicas have acknowledged it');
   const moves = slots.filter(({ movesTo }) => movesTo !== undefined).length;
   const unowned = slots.filter(({ owner }) => owner === '').length;
   if (unowned > 0) lines.push(`${unowned} of ${slots.length} slots have no owner`);
@@ -135,7 +135,7 @@ export function overviewText(shards: ShardOverview): string {
     .join('\n');
 }
 
-/** The longest runs of slots that are alike. */
+/** Groups adjacent slots with the same owner and the same move. */
 function runsOf(slots: readonly ShardSlot[]) {
   const runs: { first: number; last: number; slot: ShardSlot; objects: number }[] = [];
   for (const slot of slots) {

@@ -69,13 +69,13 @@ export type ErrorCode =
   | 'LISTEN'
   /** This process no longer leads. */
   | 'LEASE_LOST'
-  /** The shard of a key belongs to another replica: nothing was sent. */
+  /** This replica does not own the slot of an object: nothing was sent. */
   | 'SHARD_NOT_OWNED'
-  /** With shards, an event requests an object of another slot, whose replica does not get it. */
+  /** With shards, an event requests an object of another slot, whose owner does not get it. */
   | 'SHARD_CROSSED'
   /** A shardSelector that the server refuses, or that a tweak sets beside a cache's own ranges. */
   | 'SHARD_SELECTOR'
-  /** A later release writes maps of shards that this one cannot read. */
+  /** A later release has written a map of shards that this release cannot read. */
   | 'SHARD_OUTDATED'
   /** The caller's signal fired. */
   | 'ABORTED'

@@ -1,10 +1,10 @@
 /**
- * Shards as controllers see them: which requests this process may reconcile at a moment.
- * `capstan/manager` implements it for its option `shards`.
+ * Shards as controllers see them: which requests this process may reconcile now. `capstan/manager`
+ * implements them for its option `shards`.
  *
- * A request belongs to the slot of its namespace; a request without one to that of its name. It is
- * added and reconciled only while its slot is open here. When a slot opens, its objects are handled
- * again as at a start, so that whatever was dropped before comes again.
+ * A request is in the slot of its namespace, or of its name if it has no namespace. A controller
+ * adds and reconciles a request only while its slot is open in this process. It drops the others:
+ * when a slot opens, the controller handles all objects of the slot again, as at a start.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -17,36 +17,39 @@ import type { Cause, SourceQueue } from './source.ts';
 
 /** The shards of a manager. */
 export interface Shards {
-  /** The slots that this process runs now, sorted. */
+  /** The slots that are open in this process now, sorted. */
   readonly slots: readonly number[];
   /**
-   * Whether this process runs the slot of an object at this moment.
+   * Whether the slot of an object is open in this process now.
    *
-   * @param resource of a cluster-scoped object, if the key has a namespace all the same
+   * @param resource the object's; needed only if it is cluster-scoped and the key has a namespace
    */
   owns(
     key: { readonly namespace?: string | undefined; readonly name: string },
     resource?: Resource<never, string>,
   ): boolean;
   /**
-   * Resolves when this process runs all slots that the map gives it. Rejects with ABORTED when the
-   * signal fires.
+   * Resolves when all slots that this process owns are open. Rejects with CapstanError ABORTED when
+   * the signal fires.
    */
   ready(options?: { signal?: AbortSignal | undefined }): Promise<void>;
 }
 
-/** What a controller needs of the shards beside. */
+/** The shards as controllers use them. */
 export interface ShardGate extends Shards {
-  /** Begins work; undefined if the request's slot is not open here. Call `leave` with the slot. */
+  /**
+   * Begins work of a request and returns its slot. Call `leave` with the slot when the work has
+   * ended. Returns `undefined` if the slot is not open here.
+   */
   enter(request: Request): number | undefined;
   leave(slot: number): void;
-  /** The slot of a request; undefined before there are slots. */
+  /** The slot of a request; `undefined` before the first map. */
   slotOf(request: Request): number | undefined;
-  /** Whether requests of its slot are taken. */
+  /** Whether the slot of a request is open here. */
   isOpen(request: Request): boolean;
-  /** Whether the cache has the objects of its slot. */
+  /** Whether the caches have the objects of the request's slot. */
   hasObjects(request: Request): boolean;
-  /** Whether the cache has all objects of a resource. */
+  /** Whether every replica has all objects of a resource (`shared`). */
   isShared(resource: Resource<never, string>): boolean;
   /** Adds a controller. The returned function removes it. */
   join(worker: ShardWorker): () => void;
@@ -55,27 +58,27 @@ export interface ShardGate extends Shards {
 /** A controller as the shards see it. */
 export interface ShardWorker {
   readonly name: string;
-  /** What it reconciles, for the choice of the slots. */
+  /** What it reconciles. The edges between slots are chosen by these objects. */
   readonly resource: Resource<never, string> | undefined;
-  /** Its sources have synced. */
+  /** Whether its sources have synced. */
   isPrepared(): boolean;
   /** Handles the objects of slots that have opened. */
   opened(has: (request: Request) => boolean): void;
-  /** Aborts runs. */
+  /** Aborts running reconciles. */
   abort(which: (request: Request) => boolean, reason: CapstanError): void;
 }
 
-/** The request's namespace, or its name if it has none: what is hashed. */
+/** The text whose hash decides the slot: the namespace, or the name if there is none. */
 export const shardText = ({ namespace, name }: Request): string => namespace || name;
 
 export function notOwned(what: string): CapstanError {
   return new CapstanError(
     'SHARD_NOT_OWNED',
-    `${what}: its slot is not run by this replica; the one that has it reconciles it`,
+    `${what}: this replica does not run its slot; the owner of the slot reconciles the object`,
   );
 }
 
-/** Takes requests of open slots only. */
+/** A queue that drops requests whose slot is not open here. */
 export function ownedQueue(queue: SourceQueue, shards: ShardGate): SourceQueue {
   return {
     addWithCause(options, request, cause) {
@@ -85,8 +88,8 @@ export function ownedQueue(queue: SourceQueue, shards: ShardGate): SourceQueue {
 }
 
 /**
- * Reports requests for objects of another slot than that of the event's object: a replica that owns
- * such an object does not get the event.
+ * Reports a request in another namespace than that of the event's object: the owner of its slot may
+ * be a replica that does not get the event.
  */
 export class CrossingCheck implements SourceQueue {
   readonly #queue: SourceQueue;
@@ -104,8 +107,8 @@ export class CrossingCheck implements SourceQueue {
         const error = new CapstanError(
           'SHARD_CROSSED',
           `an event of ${object.kind} ${requestKey(object)} requests ${requestKey(request)}, ` +
-            'which may belong to another replica, and that one does not get the event: ' +
-            `make ${object.kind} shared (cache.perResource), or map within a namespace`,
+            'which another replica may own, and that replica does not get the event: make ' +
+            `${object.kind} shared (cache.perResource), or return requests of its namespace only`,
         );
         handleError(error, `source "${source}"`, more);
       });
@@ -114,8 +117,8 @@ export class CrossingCheck implements SourceQueue {
 }
 
 /**
- * Throws CapstanError SHARD_CROSSED for a resource whose events cannot request objects of their own
- * slot.
+ * Throws CapstanError SHARD_CROSSED if objects of `watched` and the objects that their events
+ * request are in different slots.
  */
 export function requireSameSlot(
   how: 'owns' | 'watches',
@@ -131,12 +134,12 @@ export function requireSameSlot(
   throw new CapstanError(
     'SHARD_CROSSED',
     `${how} ${watched.kind}, which ${scope(watched)}, for ${main.kind}, which ${scope(main)}: ` +
-      'with shards their objects lie in different slots, and the replica that owns one does not ' +
-      `get the events of the other. Share it: cache: { perResource: new Map([[${watched.kind}, ` +
+      'with shards their objects are in different slots, and the owner of one does not get the ' +
+      `events of the other. Make it shared: cache: { perResource: new Map([[${watched.kind}, ` +
       '{ shared: true }]]) }',
   );
 }
 
-/** A Namespace lies where its content does. */
+/** A Namespace is in the slot of its content, as its name is hashed. */
 const slotsBy = ({ namespaced, group, kind }: Resource<never, string>): 'namespace' | 'name' =>
   namespaced || (group === '' && kind === 'Namespace') ? 'namespace' : 'name';

@@ -75,9 +75,9 @@ export interface LeaderElectionOptions
 }
 
 /**
- * Options of shards: replicas share the objects by the hash of their namespaces, or of their names
- * if the kind is cluster-scoped. Times are in milliseconds and mean what those of leader election
- * mean, for the Lease that each replica has.
+ * Options of shards: the replicas divide the objects by the hash of their namespaces, or of their
+ * names if the kind is cluster-scoped. Times are in milliseconds. They mean the same as in leader
+ * election, for the Lease of each replica.
  */
 export interface ShardOptions
   extends Pick<ShardReplicaOptions, 'leaseDuration' | 'renewDeadline' | 'retryPeriod'> {
@@ -86,20 +86,22 @@ export interface ShardOptions
    * most 63 of `a-z`, `0-9` and `-`. Each program needs its own.
    */
   id: string;
-  /** The namespace of these objects. Default: the namespace of the pod. */
+  /** The namespace of the map and the Leases. Default: the namespace of the pod. */
   namespace?: string | undefined;
-  /** Begins the name of this replica; a random part follows. Default: the host name. */
+  /** The start of this replica's name. A random part follows. Default: the host name. */
   replica?: string | undefined;
   /**
-   * What a read from the cache does with objects that another replica has, and a list that is not
-   * of one namespace of this replica. `'live'`, the default: asks the server. `'error'`: rejects
-   * with CapstanError SHARD_NOT_OWNED.
+   * What the client does when it reads objects that are not in the cache of this replica: a `get`
+   * of such an object, and a `list` that is not of one namespace of this replica. `'live'`, the
+   * default: it reads the API server; a list by an index rejects. `'error'`: it rejects with
+   * CapstanError SHARD_NOT_OWNED.
    */
   foreignReads?: 'live' | 'error' | undefined;
   /**
    * Whether each write of the manager's client has the uid and resourceVersion that this process
-   * knows as preconditions, so that a write that comes late changes nothing. An update needs both
-   * in its object; patches, applies and deletes get them from a read. Default false.
+   * knows as preconditions, so that a late write fails with a conflict. The object of an update
+   * needs both. Patches, applies and deletes read them first. `deleteAllOf` and raw patches reject
+   * with CapstanError INVALID_ARGUMENT. Default false.
    */
   strictWrites?: boolean | undefined;
 }

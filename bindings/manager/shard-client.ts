@@ -1,8 +1,8 @@
 /**
- * The client of a manager with shards. A read of objects that another replica has is live, or an
- * error: the cache, which does not have them, must not say that they are absent. With
- * `strictWrites` each write has the uid and resourceVersion that this process knows, so that one
- * that comes late changes nothing.
+ * The client of a manager with shards. A read of objects that are not in the cache of this replica
+ * goes to the API server or rejects, so that the cache never answers "not found" for them. With
+ * `strictWrites` each write has the uid and resourceVersion that this process knows, so a late
+ * write fails with a conflict.
  */
 import { CapstanError } from '../base/errors.ts';
 import type { Resource } from '../cache/index.ts';
@@ -68,9 +68,9 @@ interface Metadata {
   readonly resourceVersion?: string;
 }
 
-/** Writes carry the uid and resourceVersion of what this process has read. */
+/** Adds the uid and resourceVersion that this process has read to each write. */
 function strictClient(client: Client): Client {
-  /** `undefined`: there is no such object. */
+  /** `undefined` if there is no such object. */
   const known = async (resource: AnyResource, key: ObjectKey): Promise<Known | undefined> => {
     try {
       const { metadata } = (await client.get(resource, key)) as { metadata?: Metadata };
@@ -86,8 +86,8 @@ function strictClient(client: Client): Client {
     if (metadata?.resourceVersion && metadata.uid) return object;
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `update ${resource.kind} ${metadata?.name}: with strictWrites it needs metadata.uid and ` +
-        'metadata.resourceVersion: change a copy of what was read',
+      `update ${resource.kind} ${metadata?.name}: with strictWrites the object needs ` +
+        'metadata.uid and metadata.resourceVersion: change a copy of the object that you have read',
     );
   };
   const withKnown = async (resource: AnyResource, key: ObjectKey, patch: Patch): Promise<Patch> => {
@@ -115,8 +115,8 @@ function strictClient(client: Client): Client {
     deleteAllOf: async (_, resource) => {
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `deleteAllOf ${resource.plural}: strictWrites cannot name the versions: list the objects ` +
-          'and delete each',
+        `deleteAllOf ${resource.plural}: with strictWrites it cannot have preconditions: list ` +
+          'the objects and delete each one',
       );
     },
     subResourceUpdate: async (inner, name, resource, object, options) =>
@@ -149,7 +149,8 @@ function strictPatch(patch: Patch, { uid, resourceVersion }: Known): Patch {
     case 'raw':
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        'a raw patch: strictWrites cannot add the version to it; use json, merge or strategic',
+        'patch: with strictWrites expected type "json", "merge" or "strategic", got "raw", which ' +
+          'cannot get a resourceVersion',
       );
   }
 }

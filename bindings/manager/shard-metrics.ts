@@ -1,4 +1,4 @@
-/** The metrics of a manager with `shards`, from the report of its replica. */
+/** The metrics of a manager with `shards`, made from the report of its replica. */
 import { expositionText, labelPairs, metricFamily, type Sample } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';
 import type { ShardReport } from '../shards/overview.ts';
@@ -6,7 +6,7 @@ import { MOVE_REASONS } from '../shards/plan.ts';
 
 const STATES = ['draining', 'idle', 'open', 'warm', 'warming'] as const;
 
-/** @param report of the replica, made when somebody asks */
+/** @param report returns the report of the replica; called at each scrape */
 export function shardMetrics(report: () => ShardReport): Collector {
   return { name: 'shards', text: () => textOf(report()) };
 }
@@ -22,25 +22,22 @@ function textOf({ id, replica, slots, states, moves, unownedMs }: ShardReport): 
     ...metricFamily(
       'counter',
       'capstan_shard_moves_total',
-      'Number of slots that got another owner, written by this process as the coordinator.',
+      'Number of times that this process, as the coordinator, gave a slot to another owner.',
       MOVE_REASONS.map((reason) => of(moves[reason], { reason })),
     ),
-    ...metricFamily(
-      'gauge',
-      'capstan_shard_owned',
-      'Number of slots that the map gives to this process.',
-      [of(owned)],
-    ),
+    ...metricFamily('gauge', 'capstan_shard_owned', 'Number of slots that this process owns.', [
+      of(owned),
+    ]),
     ...metricFamily(
       'gauge',
       'capstan_shard_slots',
-      'Number of slots by what this process does with them.',
+      'Number of slots in each state in this process.',
       STATES.map((state) => of(inState(state), { state })),
     ),
     ...metricFamily(
       'gauge',
       'capstan_shard_unowned_seconds',
-      'For how long the slot that has had no owner for the longest time has had none.',
+      'The longest time for which a slot has had no owner.',
       [of(unownedMs / 1000)],
     ),
   ]);

@@ -1,8 +1,8 @@
 /**
- * The transport of a manager with shards. A request that writes an object of a slot that this
- * process does not run is not sent; that is looked up immediately before its bytes are sent
- * (`beforeSend`), so that it also holds for a process that was stopped. Requests under way are
- * aborted when the Lease may have expired. The protocol itself does not use this transport.
+ * The transport of a manager with shards. It does not send a request that writes an object of a
+ * slot that this process does not run. It checks this immediately before the bytes are sent
+ * (`beforeSend`), so that the check also holds for a process that was stopped. It aborts writing
+ * requests under way when the Lease may have expired. The protocol does not use this transport.
  */
 import { CapstanError, hasCode } from '../base/errors.ts';
 import { isJsonObject } from '../base/json-value.ts';
@@ -10,7 +10,7 @@ import type { Transport, TransportRequest } from '../cache/index.ts';
 import { notOwned } from '../controller/shards.ts';
 import type { ManagedShards } from './shards.ts';
 
-/** Groups whose objects are no state: reviews are answered and not stored. */
+/** Groups of reviews, which the API server answers and does not store. */
 const REVIEWS: readonly string[] = ['authentication.k8s.io', 'authorization.k8s.io'];
 
 export function shardTransport(transport: Transport, shards: ManagedShards): Transport {
@@ -38,8 +38,8 @@ export function shardTransport(transport: Transport, shards: ManagedShards): Tra
         if (!lapsed.aborted || signal?.aborted || hasCode(error, 'SHARD_NOT_OWNED')) throw error;
         throw new CapstanError(
           'SHARD_NOT_OWNED',
-          `${method} ${path} was aborted, as the Lease of this replica may have expired; it may ` +
-            'have taken effect',
+          `${method} ${path} was aborted because the Lease of this replica may have expired; the ` +
+            'request may have taken effect',
           { cause: error },
         );
       } finally {
@@ -52,11 +52,11 @@ export function shardTransport(transport: Transport, shards: ManagedShards): Tra
 interface Target {
   /** `undefined` for an object of a path that is no resource's. */
   readonly resource: { group: string; version: string; plural: string } | undefined;
-  /** The namespace, or the name of a cluster-scoped object; `undefined` if it names none. */
+  /** The namespace, or the name of a cluster-scoped object; `undefined` if the path has neither. */
   readonly text: string | undefined;
 }
 
-/** What a request writes; `undefined` for one that writes no object of a slot. */
+/** What a request writes; `undefined` if it writes no object that is in a slot. */
 function targetOf({ method, path, body }: TransportRequest): Target | undefined {
   if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return undefined;
   const parts = path.split('?')[0]?.split('/').slice(1).map(decodeURIComponent) ?? [];
@@ -70,7 +70,7 @@ function targetOf({ method, path, body }: TransportRequest): Target | undefined 
   if (first === 'namespaces' && second !== undefined && third !== undefined) {
     // Status and finalize are subresources of the Namespace.
     const plural = isCore && ['status', 'finalize'].includes(third) ? first : third;
-    // Whichever replica has done something records it.
+    // Every replica may record Events.
     if (plural === 'events') return undefined;
     return { resource: { group, version, plural }, text: second };
   }
@@ -78,7 +78,7 @@ function targetOf({ method, path, body }: TransportRequest): Target | undefined 
   return { resource, text: second ?? (method === 'POST' ? nameIn(body) : undefined) };
 }
 
-/** The name of an object that is created. */
+/** The name, or generateName, in the body of a create. */
 function nameIn(body: TransportRequest['body']): string | undefined {
   try {
     const text = typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array);

@@ -1,11 +1,11 @@
 /**
- * The shards of a manager: it warms the caches for a slot, opens it to the controllers, waits for
- * the work of a slot that closes, and tells who may write what. The protocol is in `shards/`.
+ * The shards of a manager: it warms the caches for a slot, opens the slot for the controllers, and
+ * closes it when their work has ended. It also tells the client and the transport which objects
+ * this replica may read from the cache and write. The protocol is in `shards/`.
  *
  * - A slot is open only while its objects are in all caches.
- * - Work of a slot is counted from before it begins: `close` resolves when there is none. Requests
- *   that write count as work too.
- * - When slots open, all of their objects are handled again, as at a start.
+ * - Reconciles and writing requests count as work of a slot. `close` resolves when there is none.
+ * - When slots open, the controllers handle all objects of these slots again, as at a start.
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.ts';
@@ -32,13 +32,13 @@ import { inClusterNamespace } from './election.ts';
 import type { ManagedCache } from './managed-cache.ts';
 import type { ManagerSettings, ShardOptions } from './options.ts';
 
-/** How often a cache that warms is looked at, in milliseconds. */
+/** How often warming caches are polled, in milliseconds. */
 const LOOK_MS = 20;
-/** After so long, what a slot still waits for is logged, and again after the same time. */
+/** How often a wait for caches is logged, in milliseconds. */
 const LOG_MS = 10_000;
-/** How long the first slots wait for controllers whose sources have not synced. */
+/** How long the first slots wait for the sources of controllers to sync, in milliseconds. */
 const PREPARE_MS = 10_000;
-/** How long a count of the objects is good, in milliseconds. */
+/** How long a count of the objects is used, in milliseconds. */
 const COUNTED_MS = 30_000;
 const PAGE = 500;
 const WARNINGS: ReadonlySet<ShardEvent['reason']> = new Set([
@@ -48,7 +48,7 @@ const WARNINGS: ReadonlySet<ShardEvent['reason']> = new Set([
 
 /** The shards of a manager, with their state for reports. */
 export interface ManagerShards extends Shards {
-  /** The slots, their owners and moves, and the Leases, as this process sees them. */
+  /** The slots, owners, moves and Leases, as this process sees them. */
   status(): ShardStatus;
 }
 
@@ -66,7 +66,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
   readonly #ranges = new Map<number, SlotRange>();
   readonly #running = new Array<number>(SLOTS).fill(0);
   readonly #idle: (ReturnType<typeof deferred> | undefined)[] = new Array(SLOTS);
-  /** Writes under way. */
+  /** The writing requests under way. */
   readonly #writes = new Set<{ readonly slot: number; readonly abort: AbortController }>();
   readonly #opened = new Set<number>();
   #cache: ManagedCache | undefined;
@@ -113,8 +113,8 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
   }
 
   /**
-   * @param cache whose ranges follow the slots
-   * @param events that takes what the coordinator does, with a client that may write anything
+   * @param cache the cache, whose ranges follow the slots
+   * @param events the sink for Events of the coordinator, with a client that may write any object
    */
   bind(cache: ManagedCache, events: EventSink): void {
     this.#cache = cache;
@@ -122,15 +122,15 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
   }
 
   /**
-   * Takes part until `signal`, then hands over; `now` and `at` as in {@link ShardReplica.run}. Call
-   * it when the controllers have been started.
+   * Takes part until the signal fires: see {@link ShardReplica.run}. Call it after the controllers
+   * have started.
    */
   run(signals: Parameters<ShardReplica['run']>[0]): Promise<void> {
     this.#startedAt = this.#clock.now();
     return this.replica.run(signals);
   }
 
-  // What users see.
+  // For users.
 
   get slots(): readonly number[] {
     const slots: number[] = [];
@@ -147,15 +147,16 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     return slot !== undefined && this.replica.mayStart(slot);
   }
 
-  /** Why it is not ready, as text. */
+  /** Why this replica is not ready; `undefined` if it is. */
   notReady(): string | undefined {
     const { map, replica } = this.replica.status();
-    if (map === undefined) return 'no map of the shards was seen yet';
-    if (map.floor > 0) return 'the slots of a new map are not shared out yet';
+    if (map === undefined) return 'the map of the shards has not been read yet';
+    if (map.floor > 0)
+      return 'the map of the shards is new, and not all of its slots have owners yet';
     if (!this.replica.isValid()) return 'the Lease of this replica is not valid';
     const ours = map.slots.flatMap((owner, slot) => (owner === replica ? [slot] : []));
     const closed = ours.filter((slot) => this.replica.stateOf(slot) !== 'open');
-    return closed.length === 0 ? undefined : `slots ${closed.join(', ')} are not warm yet`;
+    return closed.length === 0 ? undefined : `slots ${closed.join(', ')} are not open yet`;
   }
 
   async ready({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -170,7 +171,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     return this.replica.status();
   }
 
-  // What controllers and the client ask.
+  // For controllers, the client and the transport.
 
   join(worker: ShardWorker): () => void {
     this.#workers.add(worker);
@@ -191,7 +192,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     return slot !== undefined && this.#isWarm(slot);
   }
 
-  /** Whether the cache has the objects of a namespace. */
+  /** Whether the caches have all objects of a namespace. */
   hasNamespace(namespace: string): boolean {
     const slot = this.replica.slotOf(namespace);
     return slot !== undefined && this.#isWarm(slot);
@@ -215,15 +216,15 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     this.#idle[slot] = undefined;
   }
 
-  /** Whether a namespace, or a cluster-scoped object's name, may be written at this moment. */
+  /** @param text the namespace of the object, or its name if it is cluster-scoped */
   mayWrite(text: string): boolean {
     const slot = this.replica.slotOf(text);
     return slot !== undefined && this.replica.mayWrite(slot);
   }
 
   /**
-   * A write begins, which counts as work of its slot. Its signal fires when the Lease may have
-   * expired. Call the function when the write has ended.
+   * Counts a write as work of its slot until `end` is called. The signal fires when the Lease may
+   * have expired.
    */
   writing(text: string): { readonly signal: AbortSignal; readonly end: () => void } {
     const slot = this.replica.slotOf(text) ?? 0;
@@ -236,7 +237,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     return { signal: write.abort.signal, end };
   }
 
-  // What the protocol asks.
+  // For the protocol: see ShardHost.
 
   async warm(slot: number, range: SlotRange, { signal }: { signal: AbortSignal }): Promise<void> {
     this.#ranges.set(slot, range);
@@ -265,7 +266,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     if (this.#ranges.delete(slot)) queueMicrotask(() => this.#setRanges());
   }
 
-  /** What the coordinator has done becomes an event on the map. */
+  /** Records an Event on the map. */
   event({ reason, note }: ShardEvent): void {
     const [namespace, name] = this.map.split('/') as [string, string];
     const { mapUid } = this.replica;
@@ -286,13 +287,16 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     const add = (text: string, weight: number): void =>
       void weights.set(text, (weights.get(text) ?? 0) + weight);
     try {
-      // Those that are empty yet.
+      // Empty namespaces count too, as they may soon have objects.
       await this.#survey(NAMESPACES, signal, ({ name }) => add(name, 0.1));
     } catch (error) {
       if (signal.aborted) throw error;
-      this.#logger.debug('namespaces cannot be listed: slots are cut by the objects alone', {
-        error,
-      });
+      this.#logger.debug(
+        'namespaces cannot be listed: the edges of slots are chosen by the objects alone',
+        {
+          error,
+        },
+      );
     }
     const resources = new Map<string, Resource<never, string>>();
     for (const { resource } of this.#workers)
@@ -303,7 +307,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     return [...weights].map(([text, weight]) => [fnv1a64(text), weight] as const);
   }
 
-  /** Reads the keys of all objects by pages of their metadata. */
+  /** Lists the keys of all objects, metadata only and page by page. */
   async #survey(
     resource: Resource<never, string>,
     signal: AbortSignal,
@@ -326,9 +330,9 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     } while (next !== '');
   }
 
-  /** Resolves when the caches have all ranges. Never rejects. */
+  /** Resolves when the caches have the objects of all ranges. Never rejects. */
   async #warm(): Promise<void> {
-    await Promise.resolve(); // all slots of one turn together
+    await Promise.resolve(); // sets the ranges of all slots of one step at once
     this.#setRanges();
     let logAt = this.#clock.now() + LOG_MS;
     for (;;) {
@@ -344,7 +348,7 @@ export class ManagedShards implements ManagerShards, ShardGate, ShardHost {
     this.#warming = undefined;
   }
 
-  /** What the caches lack, by name. */
+  /** The names of controllers that have not synced, or of what the caches do not have yet. */
   #missing(): string[] {
     const late = [...this.#workers].filter((worker) => !worker.isPrepared());
     if (late.length > 0 && this.#clock.now() - this.#startedAt < PREPARE_MS)
@@ -394,6 +398,6 @@ function hostName(): string {
   try {
     return hostname();
   } catch {
-    return 'replica'; // Deno without --allow-sys=hostname
+    return 'replica'; // Deno throws without --allow-sys=hostname
   }
 }

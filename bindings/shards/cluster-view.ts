@@ -1,80 +1,79 @@
 /**
- * What one replica knows of the Leases and the map, and for how long it has seen each Lease not
- * change. Reads and events may be late, repeated or out of order: older versions are ignored.
+ * What one replica knows of the Leases and the map, and for how long each Lease has not changed.
+ * Reads and events may be late, repeated or out of order. Older versions are ignored.
  */
 import type { ShardMap } from './shard-map.ts';
 
-/** What a replica says of itself in its Lease. */
+/** What a replica acknowledges in an annotation of its Lease. */
 export interface MemberState {
   /** The epoch of the newest map that it follows; 0 before the first. */
   readonly epoch: number;
-  /** The slots whose objects it has. */
+  /** The slots whose objects it has in its caches. */
   readonly warm: readonly number[];
   /**
-   * The slots that it may still run although that map gives them to another replica, to nobody, or
-   * is about to. A slot that it does not name here, and that the map does not leave with it, is let
-   * go.
+   * The slots that it may still run although the map of `epoch` moves them away, or does not give
+   * them to it. It has let go any other slot that this map moves away or does not give to it.
    */
   readonly holding: readonly number[];
-  /** It wants to end and to hand over its slots first. */
+  /** Whether it is handing over its slots, in order to end. */
   readonly leaving: boolean;
   /** The number of objects in each slot of `warm`, in that order; may be empty. */
   readonly weights: readonly number[];
 }
 
-/** A Lease, as it was read. */
+/** One version of a Lease. */
 export interface LeaseView {
-  /** Of the object. */
+  /** The name of the object: `<id>-<replica>`, or the `id` for the coordinator's. */
   readonly name: string;
   readonly uid: string;
   /** The resourceVersion as a number. */
   readonly version: number;
-  /** Empty: released by its holder, or taken over by the coordinator. */
+  /** Empty if its holder has released it, or the coordinator has taken it over. */
   readonly holder: string;
   /** In milliseconds. */
   readonly duration: number;
-  /** `undefined` for a Lease that is no replica's. */
+  /** `undefined` for a Lease that no replica has written, such as the coordinator's. */
   readonly state: MemberState | undefined;
-  /** The object itself, for the writer. */
+  /** The whole object, which a write is based on. */
   readonly raw?: unknown;
 }
 
-/** The map object, as it was read. */
+/** One version of the map's ConfigMap. */
 export interface MapView {
   readonly uid: string;
   readonly version: number;
-  /** As `mapOfData` says. */
+  /** The result of `mapOfData`. */
   readonly map: ShardMap | 'newer' | undefined;
   readonly raw?: unknown;
 }
 
 interface Known {
   lease: LeaseView | undefined;
-  /** The resourceVersion up to which this is known. */
+  /** The resourceVersion as of which this is known. */
   version: number;
-  /** The local time at which it was first seen so. */
+  /** The local time at which this version was seen first. */
   since: number;
-  /** It had been released before it was deleted. */
+  /** Whether the version before had no holder. */
   wasReleased: boolean;
 }
 
-/** How long an absent Lease is remembered, in milliseconds: longer than any lease lasts. */
+/** How long an absent Lease is remembered, in milliseconds. */
 const REMEMBERED_MS = 300_000;
 
 export class ClusterView {
   readonly #leases = new Map<string, Known>();
-  /** The local time at which the Leases were surely up to date last. */
+  /** The local time as of which the Leases are known to be up to date. */
   #freshAt = Number.NEGATIVE_INFINITY;
-  /** The local time at which the newest whole list of Leases was asked for. */
+  /** The local time at which the newest list of all Leases was sent. */
   listedAt = Number.NEGATIVE_INFINITY;
-  /** The longest pause between two such times that counts as watching; longer ones start anew. */
+  /** After a longer pause of `#freshAt`, in milliseconds, the ages of all Leases begin again. */
   readonly #longestGap: number;
   /** Grows with each change. */
   revision = 0;
   mapObject: MapView | undefined;
-  /** The resourceVersion up to which `mapObject` is known; 0 before the first read. */
+  /** The resourceVersion as of which `mapObject` is known; 0 before the first read. */
   mapVersion = 0;
-  /** The newest good map that was seen. */
+  /** The map with the highest epoch that was seen and could be read. */
   map: ShardMap | undefined;
   #mapSeenVersion = 0;
 
@@ -90,12 +89,12 @@ export class ClusterView {
     return this.#leases.get(name)?.lease;
   }
 
-  /** Of all names that were ever seen and are not forgotten, also of Leases that are gone. */
+  /** The names of all Leases that are remembered, including absent ones. */
   names(): Iterable<string> {
     return this.#leases.keys();
   }
 
-  /** How long this process has seen the Lease not change, or be absent. */
+  /** For how long the Lease has not changed, or has been absent, as this process sees it. */
   age(name: string, now: number): number {
     const known = this.#leases.get(name);
     return known === undefined ? 0 : now - known.since;
@@ -106,13 +105,13 @@ export class ClusterView {
     return known !== undefined && known.lease === undefined;
   }
 
-  /** Whether a Lease was released or taken over: its replica has ended for certain. */
+  /** Whether the Lease was released or taken over. Its replica then runs nothing any more. */
   isDead(name: string): boolean {
     const known = this.#leases.get(name);
     return known?.lease === undefined ? (known?.wasReleased ?? false) : known.lease.holder === '';
   }
 
-  /** Remembers that a Lease is expected and was not seen. */
+  /** Remembers a Lease as absent if it was never seen. */
   expect(name: string, now: number): void {
     if (!this.#leases.has(name))
       this.#leases.set(name, { lease: undefined, version: 0, since: now, wasReleased: false });
@@ -122,21 +121,22 @@ export class ClusterView {
     this.#leases.delete(name);
   }
 
-  /** One Lease was read, or written by this process, or an event has told of it. */
+  /** Takes a Lease that this process has read, written or got by a watch. */
   sawLease(lease: LeaseView, now: number): void {
     this.#know(lease.name, lease, lease.version, now);
   }
 
-  /** @param version of the deletion, or of a list without it */
+  /** @param version the resourceVersion of the deletion, or of a list without the Lease */
   sawNoLease(name: string, version: number, now: number): void {
     const known = this.#leases.get(name);
     if (known?.lease !== undefined) this.#know(name, undefined, version, now);
   }
 
   /**
-   * A whole list of the replicas' Leases.
+   * Takes a list of all Leases of replicas.
    *
-   * @param sentAt the local time at which it was asked for
+   * @param keep the name of a Lease that such a list never has: the coordinator's
+   * @param sentAt the local time at which the list was sent
    */
   sawLeases(
     leases: readonly LeaseView[],
@@ -156,8 +156,8 @@ export class ClusterView {
   }
 
   /**
-   * The Leases are up to date as of `at`. After a pause nobody's age counts: replicas could not
-   * renew while the API server was away, or this process was stopped.
+   * Notes that the Leases are up to date as of `at`. After a long pause all ages begin again: while
+   * the API server was away, replicas could not renew; or this process was stopped.
    */
   isFresh(at: number, now: number): void {
     if (at <= this.#freshAt) return;

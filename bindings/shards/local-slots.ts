@@ -1,6 +1,7 @@
 /**
- * The slots of this process: what it does to follow a map. A slot goes idle → warming → warm →
- * open, and back by draining: its gate is closed, and the work under way ends.
+ * The states of the slots in this process, and the actions that follow a map. A slot goes
+ * idle → warming → warm → open → draining → warm → idle. A slot that drains is closed: its work
+ * under way ends, and no other work begins.
  */
 import { type Move, moveOf, type ShardMap } from './shard-map.ts';
 import { rangeOfSlot, SLOTS, type SlotRange } from './slots.ts';
@@ -8,11 +9,12 @@ import { rangeOfSlot, SLOTS, type SlotRange } from './slots.ts';
 export type SlotState = 'idle' | 'warming' | 'warm' | 'open' | 'draining';
 
 /**
- * Why a gate closes: the slot goes to another replica, or the Lease of this process is not valid.
+ * Why a slot closes: the map moves it or does not give it to this replica, or the Lease of this
+ * replica is not valid.
  */
 export type CloseReason = 'moved' | 'lapsed';
 
-/** What the process has to do. `token` names the action in its answer. */
+/** What the host has to do. The answer repeats the `token`. */
 export type SlotAction =
   | {
       readonly type: 'warm';
@@ -34,11 +36,11 @@ export class LocalSlots {
   readonly #states = new Array<SlotState>(SLOTS).fill('idle');
   readonly #tokens = new Array<number>(SLOTS).fill(0);
   /**
-   * The `since` of the move for which a slot's gate was closed for good; 0 for none. As long as the
-   * map has that move, the gate stays closed: others may have been told that it is.
+   * The `since` of the move for which the slot was closed; 0 for none. While the map has that move,
+   * the slot stays closed, as this replica may have acknowledged that it let the slot go.
    */
   readonly #letting = new Array<number>(SLOTS).fill(0);
-  /** Whether the work of a slot that drains was told to stop. */
+  /** Whether the work of a draining slot was aborted. */
   readonly #hurried = new Array<boolean>(SLOTS).fill(false);
   #edges: readonly bigint[] = [];
   #token = 0;
@@ -47,7 +49,7 @@ export class LocalSlots {
     this.#me = me;
   }
 
-  /** The edges of the slots that are here; empty before a map was seen. */
+  /** The edges that the states here belong to; empty before the first map. */
   get edges(): readonly bigint[] {
     return this.#edges;
   }
@@ -56,22 +58,25 @@ export class LocalSlots {
     return this.#states[slot] as SlotState;
   }
 
-  /** Whether work of the slot may be under way. */
+  /** Whether work of the slot may be under way: it is open or drains. */
   runs(slot: number): boolean {
     const state = this.#states[slot];
     return state === 'open' || state === 'draining';
   }
 
-  /** Sorted. */
+  /** The slots whose objects this process has, sorted. */
   warm(): number[] {
     return this.#where((slot) => this.state(slot) !== 'idle' && this.state(slot) !== 'warming');
   }
 
-  /** The slots that may be run although the map does not leave them here. Sorted. */
+  /**
+   * The slots that this process may still run although the map moves them away or does not give
+   * them to this replica. Sorted.
+   */
   holding(map: ShardMap | undefined): number[] {
     const running = this.#where((slot) => this.runs(slot));
     if (map === undefined || running.length === 0) return running;
-    // The slots of other edges overlap any of this map's.
+    // A slot between other edges may overlap any slot of this map.
     if (!sameEdges(this.#edges, map.edges)) return this.#where(() => true);
     return running.filter(
       (slot) => map.slots[slot] !== this.#me || moveOf(map, slot)?.from === this.#me,
@@ -93,11 +98,11 @@ export class LocalSlots {
   }
 
   /**
-   * What there is to do now. Call it after each change.
+   * The actions that are due now. Call it after each change.
    *
    * @param isValid whether the Lease of this process is valid
-   * @param isEnding whether this process gives up everything
-   * @param isTargetReady whether the other replica of a move has acknowledged that it is warm
+   * @param isEnding whether this process gives up all slots
+   * @param isTargetReady whether the new owner of a move has acknowledged that it has the slot warm
    */
   follow(
     map: ShardMap | undefined,
@@ -111,7 +116,7 @@ export class LocalSlots {
     const moves = new Map(map.moving.map((move) => [move.slot, move]));
     for (let slot = 0; slot < SLOTS; slot++) {
       const role = isEnding ? 'none' : this.#role(map, slot, moves.get(slot), isTargetReady);
-      // Other edges make another slot of it: what is here belongs to the old one.
+      // With other edges, the number of the slot stands for another range.
       this.#go(map, slot, isSameCut ? role : 'none', isValid, actions);
     }
     if (isSameCut || this.isIdle()) {
@@ -122,7 +127,7 @@ export class LocalSlots {
     return actions;
   }
 
-  /** Gives up everything at once, because the Lease is lost. */
+  /** Closes and drops all slots at once, because the Lease is lost. */
   abandon(): SlotAction[] {
     const actions: SlotAction[] = [];
     for (let slot = 0; slot < SLOTS; slot++) {
@@ -132,7 +137,10 @@ export class LocalSlots {
     return actions;
   }
 
-  /** `keep`: the objects stay and the gate is closed. */
+  /**
+   * What this replica is to a slot. `own`: it runs it; `keep`: it keeps the objects and closes the
+   * slot; `prepare`: it warms the slot for a move; `none`: it drops the slot.
+   */
   #role(
     map: ShardMap,
     slot: number,

@@ -1,11 +1,11 @@
 /**
- * The protocol of one replica as a state machine without I/O: `step` takes the time and what was
- * read or answered, and returns the requests to send and what the process has to do.
+ * The protocol of one replica as a state machine without I/O: `step` takes the time and an input,
+ * and returns the requests to send and the actions of the host.
  *
- * It holds three things: its own Lease, by which it may run slots at all; maybe the leader Lease,
- * by which it coordinates; and its slots (local-slots.ts). Nobody's safety rests on the leader
- * Lease: see plan.ts. A machine lives once: a process whose Lease was taken over makes a new one
- * with another name.
+ * It keeps the replica's own Lease, without which it runs no slot; its slots (local-slots.ts); and,
+ * in one replica at a time, the leader Lease, which makes it the coordinator. Safety does not
+ * depend on the leader Lease: see plan.ts. A machine whose Lease was taken over has ended. The
+ * process then makes a new one with another name.
  */
 import { ClusterView, type LeaseView, type MapView, type MemberState } from './cluster-view.ts';
 import { LocalSlots, type SlotAction } from './local-slots.ts';
@@ -25,18 +25,22 @@ import { chooseEdges, slotOfHash, type WeighedHash, weighSlots } from './slots.t
 export interface MachineSettings extends PlanSettings {
   /** The name of the map and of the leader Lease, and the prefix of the replicas' Leases. */
   readonly id: string;
-  /** This replica; no other one, before or after, may have the name. */
+  /** The name of this replica. No other one, before or after, may have it. */
   readonly member: string;
-  /** In milliseconds, as the next ones. */
+  /** In milliseconds. */
   readonly leaseDuration: number;
+  /** The time between two renewals, in milliseconds. */
   readonly retryPeriod: number;
-  /** How much faster another replica's clock may run. */
+  /** The ratio by which another replica's clock may run faster. */
   readonly maxClockSkewRatio: number;
-  /** How long the first coordinator waits for other replicas before it shares out the slots. */
+  /**
+   * How long the coordinator of a new map waits for other replicas before it gives out the slots,
+   * in milliseconds.
+   */
   readonly joinDelay: number;
 }
 
-/** What a Lease is to have. Everything else of the object stays. */
+/** The content of a Lease to write. The rest of the object stays. */
 export interface LeaseContent {
   readonly holder: string;
   readonly duration: number;
@@ -50,7 +54,7 @@ export type ShardWrite =
       readonly kind: 'lease';
       readonly verb: 'create' | 'update' | 'delete';
       readonly name: string;
-      /** The version that is replaced or deleted. */
+      /** The version to replace or delete. */
       readonly base: LeaseView | undefined;
       readonly content: LeaseContent;
     }
@@ -67,24 +71,24 @@ export type ShardOutput =
   | SlotAction
   | ShardWrite
   | { readonly type: 'read'; readonly what: ReadKind }
-  /** Asks for the names that exist, to choose edges. */
+  /** Asks the host for the names that exist, to choose edges. */
   | { readonly type: 'survey' }
   | ({ readonly type: 'event' } & ShardEvent)
   | { readonly type: 'ended'; readonly why: EndReason };
 
 /**
- * The machine has handed over everything; its Lease was taken over; or a later release writes maps
- * that this one cannot read, and it has handed over everything for that.
+ * `left`: it has given up its slots as it was told to leave; `lost`: its Lease was taken over or
+ * deleted; `outdated`: it has given up its slots because a later release has written the map.
  */
 export type EndReason = 'left' | 'lost' | 'outdated';
 
-/** All Leases of replicas; the leader Lease; the map. */
+/** `leases`: those of all replicas; `leader`: the leader Lease. */
 export type ReadKind = 'leases' | 'leader' | 'map';
 
 export type ShardInput =
   | {
       readonly type: 'leases';
-      /** The local time at which the list was asked for. */
+      /** The local time at which the list was sent. */
       readonly sentAt: number;
       /** The resourceVersion of the list. */
       readonly version: number;
@@ -99,7 +103,8 @@ export type ShardInput =
       readonly type: 'answer';
       readonly id: number;
       /**
-       * `refused`: the object has changed, exists already, or is gone. `unknown`: anything else.
+       * `refused`: the object has changed, exists already, or is gone. `unknown`: any other
+       * failure.
        */
       readonly result: 'done' | 'refused' | 'unknown';
       readonly lease?: LeaseView | undefined;
@@ -107,7 +112,7 @@ export type ShardInput =
     }
   | { readonly type: 'surveyed'; readonly names: readonly WeighedHash[] }
   | { readonly type: 'warmed' | 'drained'; readonly slot: number; readonly token: number }
-  /** Ends after a hand-over; with `isNow` without waiting for others to take the slots. */
+  /** Hands over all slots and ends. With `isNow` it does not wait for new owners. */
   | { readonly type: 'leave'; readonly isNow: boolean };
 
 const EMPTY: MemberState = { epoch: 0, warm: [], holding: [], leaving: false, weights: [] };
@@ -119,16 +124,16 @@ export class ShardMachine {
   readonly #settings: MachineSettings;
   readonly #weightOf: (slot: number) => number;
   #requests = 0;
-  /** The write under way for each object, by its name. The map's is ''. */
+  /** The write under way for each object, by its name; '' for the map. */
   readonly #writes = new Map<string, { id: number; sentAt: number; write: ShardWrite }>();
-  /** The moves in the map that is being written. */
+  /** Why slots get other owners in the map that is being written. */
   #giving: readonly MoveReason[] = [];
-  /** How many slots this replica gave to others or to itself, as the coordinator. */
+  /** How many times this replica, as the coordinator, gave a slot to a replica. */
   readonly moves: Record<MoveReason, number> = { assigned: 0, died: 0, leaving: 0, rebalance: 0 };
   readonly #reads = new Set<ReadKind>();
   readonly #nextRead: Record<ReadKind, number> = { leases: 0, leader: 0, map: 0 };
 
-  /** Of this replica's Lease; empty before it exists. */
+  /** The uid of this replica's Lease; empty before it exists. */
   #uid = '';
   /** Until when this process may rely on its Lease. */
   #validUntil = Number.NEGATIVE_INFINITY;
@@ -137,31 +142,31 @@ export class ShardMachine {
   /** The version of the last renewal, and the time at which it was sent. */
   #renewedVersion = 0;
   #renewedAt = Number.NEGATIVE_INFINITY;
-  /** When a write of the own Lease was refused, until a later read shows why. */
+  /** When a write of the own Lease was refused; `undefined` when a later read has come. */
   #refusedAt: number | undefined;
   #leaderUntil = Number.NEGATIVE_INFINITY;
   #nextLeaderTry = Number.NEGATIVE_INFINITY;
   #surveyed: readonly WeighedHash[] | undefined;
   #isSurveying = false;
   #isLeaving = false;
-  /** Gives up everything, and does not change its mind. */
+  /** Whether it gives up all slots, for good. */
   #isEnding = false;
   #hasReleased = false;
   #isOutdatedRelease = false;
   #ended: EndReason | undefined;
-  /** When a map written anew was first seen, and its epoch. */
+  /** When the `floor` of the map last changed, and its value. */
   #floorSeenAt = Number.NEGATIVE_INFINITY;
   #floor = 0;
   #joinedUntil = Number.NEGATIVE_INFINITY;
-  /** How often the process has answered `warm` and `close`. */
+  /** How many times the host has answered `warm` or `close`. */
   #answers = 0;
-  /** What the last call of `follow` went by. */
+  /** The inputs of the last call of `follow`. */
   #followed = '';
-  /** The view that the last plan went by, and when the next one is due even so. */
+  /** The revision of the view at the last plan, and when the next plan is due in any case. */
   #planned = -1;
   #nextPlan = Number.NEGATIVE_INFINITY;
 
-  /** @param weightOf the number of objects of a slot */
+  /** @param weightOf returns the number of objects of a slot */
   constructor(settings: MachineSettings, weightOf: (slot: number) => number = () => 0) {
     this.#settings = settings;
     this.#weightOf = weightOf;
@@ -177,7 +182,7 @@ export class ShardMachine {
     return this.#ended;
   }
 
-  /** Whether this process's Lease is valid: a look at the clock. */
+  /** Whether the Lease of this replica is valid by the clock at `now`. */
   isValid(now: number): boolean {
     return now < this.#validUntil && this.#ended === undefined;
   }
@@ -187,7 +192,7 @@ export class ShardMachine {
     return this.slots.state(slot) === 'open' && this.isValid(now);
   }
 
-  /** Whether a slot may be written: also while work that is under way ends. */
+  /** Whether objects of a slot may be written: while it is open, and while it drains. */
   mayWrite(slot: number, now: number): boolean {
     return this.slots.runs(slot) && this.isValid(now);
   }
@@ -197,7 +202,7 @@ export class ShardMachine {
   }
 
   /**
-   * The name of each replica that has a Lease, with what it says; undefined for one that is gone.
+   * The Lease of each replica that is remembered, by the replica's name; `undefined` if it is gone.
    */
   members(): Map<string, LeaseView | undefined> {
     const members = new Map<string, LeaseView | undefined>();
@@ -206,6 +211,7 @@ export class ShardMachine {
     return members;
   }
 
+  /** Call it with each input, and at the time that `wakeAt` returns. */
   step(now: number, input?: ShardInput): ShardOutput[] {
     const outputs: ShardOutput[] = [];
     if (this.#ended !== undefined) return outputs;
@@ -227,7 +233,7 @@ export class ShardMachine {
     return outputs;
   }
 
-  /** When `step` is to be called next, if nothing comes in before. */
+  /** When `step` is due next if there is no input before. */
   wakeAt(now: number): number {
     const { retryPeriod, id } = this.#settings;
     let at = now + retryPeriod;
@@ -248,7 +254,7 @@ export class ShardMachine {
     return at;
   }
 
-  // What came in.
+  // Inputs.
 
   #take(input: ShardInput, now: number): void {
     const { view } = this;
@@ -277,7 +283,7 @@ export class ShardMachine {
       case 'lease-event':
         if (input.isDeleted) view.sawNoLease(input.lease.name, input.lease.version, now);
         else view.sawLease(input.lease, now);
-        // An event of this replica's last renewal: all events before it have come.
+        // The watch delivers in order: with this replica's last renewal, it is up to date as of it.
         if (input.lease.name === this.#ownName && input.lease.version === this.#renewedVersion) {
           view.isFresh(this.#renewedAt, now);
           this.#nextRead.leases = Math.max(
@@ -356,7 +362,7 @@ export class ShardMachine {
     return this.#nameOf(this.#settings.member);
   }
 
-  /** The Lease is lost when somebody else has taken it over, or deleted it. */
+  /** The Lease is lost if it was taken over or deleted. */
   #checkOwnLease(now: number, outputs: ShardOutput[]): void {
     const own = this.view.lease(this.#ownName);
     const isGone = this.view.isAbsent(this.#ownName);
@@ -382,7 +388,7 @@ export class ShardMachine {
     if (floor === this.#floor) return;
     this.#floor = floor;
     this.#floorSeenAt = now;
-    // Who may still run something is asked once more: see `#plan`.
+    // `#plan` needs a list of Leases that is younger than the new map.
     if (floor > 0) this.#nextRead.leases = now;
   }
 
@@ -396,7 +402,7 @@ export class ShardMachine {
     this.#isEnding = !isNamed || !this.#hasHeir(now);
   }
 
-  /** Whether another replica can take over. */
+  /** Whether another replica can take the slots. */
   #hasHeir(now: number): boolean {
     for (const other of this.#planMembers(now).values())
       if (other.isCandidate && other.name !== this.#settings.member) return true;
@@ -414,7 +420,7 @@ export class ShardMachine {
     const matters = JSON.stringify([state.epoch, state.warm, state.holding, state.leaving]);
     if (now < this.#nextRenewal && matters === this.#published && !isReleasing) return;
     if (isReleasing && own === undefined && this.#uid === '') {
-      this.#hasReleased = true; // it has no Lease
+      this.#hasReleased = true; // there is no Lease to release
       return;
     }
     if (now < this.#nextRenewal && this.#published === '') return; // the last attempt failed
@@ -457,7 +463,7 @@ export class ShardMachine {
     const wasLeader = this.isLeader(now);
     this.#nextLeaderTry = now + retryPeriod;
     if (resigns) this.#leaderUntil = Number.NEGATIVE_INFINITY;
-    // A new coordinator does not know when the last rebalance was.
+    // A new coordinator does not know when the last rebalance ended.
     else if (!wasLeader && this.view.map !== undefined && this.view.map.floor === 0)
       this.memory.quietUntil = now + this.#settings.quiet;
     this.#write(now, outputs, {
@@ -510,7 +516,7 @@ export class ShardMachine {
     for (const event of next.events) outputs.push({ type: 'event', ...event });
   }
 
-  /** Somebody has put an older map back: a replica has seen a newer one. */
+  /** Whether a replica has acknowledged a later map: somebody has put an older one back. */
   #isOutdated(map: ShardMap): boolean {
     for (const lease of this.members().values())
       if ((lease?.state?.epoch ?? 0) > map.epoch) return true;
@@ -518,8 +524,8 @@ export class ShardMachine {
   }
 
   /**
-   * There is no map, or not ours: one in which nobody owns anything. Its epoch is the version of
-   * what was read last, which is greater than the epoch of any map before.
+   * A map without owners, for when there is none, or somebody else has changed it. Its epoch is the
+   * resourceVersion that was read last, which is greater than the epoch of any map before.
    */
   #mapAnew(now: number, outputs: ShardOutput[]): Plan | undefined {
     let edges = this.view.map?.edges;
@@ -537,21 +543,22 @@ export class ShardMachine {
     const epoch = this.view.mapVersion;
     const note =
       this.view.map === undefined
-        ? 'the first map: replicas acknowledge it, then the slots are shared out'
-        : 'the map was lost or changed by somebody else: it is written anew';
+        ? 'the first map: slots get owners when all replicas have acknowledged it'
+        : 'the map was lost or changed by hand: slots get owners when all replicas have ' +
+          'acknowledged the new one';
     const events = [{ reason: 'ShardMapWritten', note }] as const;
     return { map: emptyMap(epoch, edges), events, given: [] };
   }
 
   #plan(map: ShardMap, now: number, outputs: ShardOutput[]): Plan | undefined {
-    // A replica that this one has not heard of may run something by an older map.
+    // A replica whose Lease was not in an older list may still run slots by an older map.
     if (map.floor > 0 && this.view.listedAt < this.#floorSeenAt) return undefined;
     for (const name of new Set(map.slots))
       if (name !== '') this.view.expect(this.#nameOf(name), now);
     const members = this.#planMembers(now);
     if (map.floor > 0 && now < this.#joinedUntil) {
       this.#nextPlan = this.#joinedUntil;
-      // Replicas that have objects already are not made to wait.
+      // If replicas have objects already, it gives out the slots at once.
       const isAnew = [...members.values()].some(({ state }) => state && state.warm.length > 0);
       if (!isAnew) return undefined;
     }
@@ -560,9 +567,9 @@ export class ShardMachine {
   }
 
   /**
-   * Other edges, when no move of a slot can level the replicas: most objects lie in few slots, as
-   * when the first map was written before most namespaces existed. All replicas close all slots
-   * for it, so it is rare.
+   * A map with other edges and no owners, for when no move can level the replicas because most
+   * objects are in few slots. This happens if the first map was written before most namespaces
+   * existed. It closes all slots of all replicas, so it happens at most once in `recutPause`.
    */
   #recut(
     map: ShardMap,
@@ -597,7 +604,7 @@ export class ShardMachine {
     if (Math.max(...guessed) > Math.max(...weights) / 2) return undefined;
     memory.guessed = guessed;
     memory.stuckSince = undefined;
-    const note = 'most objects lie in few slots: other edges are chosen, and all slots shared anew';
+    const note = 'most objects are in few slots: all slots get other edges and other owners';
     const events = [{ reason: 'ShardSlotsCut', note } as const];
     return { map: emptyMap(this.view.mapVersion, edges), events, given: [] };
   }
@@ -621,9 +628,9 @@ export class ShardMachine {
   }
 
   /**
-   * Takes the Leases of replicas over that have not renewed for their duration, by
-   * compare-and-swap: then they have ended for certain, and their slots are free. Deletes those
-   * that nobody names.
+   * Takes over, by compare-and-swap, each Lease that was not renewed for its duration: its replica
+   * then runs nothing, and its slots are free. Deletes Leases without a holder that the map does
+   * not name.
    */
   #takeOverExpired(now: number, outputs: ShardOutput[]): void {
     const { id, leaseDuration } = this.#settings;

@@ -1,6 +1,6 @@
 /**
- * The objects of the protocol as the API server has them: Leases whose annotation carries what a
- * replica acknowledges, the Lease of the coordinator, and the ConfigMap of the map.
+ * The objects of the protocol in the API server: the Leases of replicas, with their state in an
+ * annotation; the Lease of the coordinator; and the ConfigMap of the map.
  */
 import { isJsonObject } from '../base/json-value.ts';
 import type { Resource } from '../cache/rest/resource.ts';
@@ -12,10 +12,10 @@ import { slotsOfText, slotsText } from './slots.ts';
 
 /** The label of the replicas' Leases. Its value is the `id` of the shards. */
 export const GROUP_LABEL = 'capstan.dev/shards';
-/** The annotation of a replica's Lease. */
+/** The annotation with the state of a replica, on its Lease. */
 export const STATE_ANNOTATION = 'capstan.dev/shard-state';
 
-/** A Lease or a ConfigMap, as far as it is used here. */
+/** The parts of a Lease or a ConfigMap that are used here. */
 export interface ShardObject {
   apiVersion?: string;
   kind?: string;
@@ -49,7 +49,7 @@ export const SHARD_MAPS: Resource<ShardObject> = {
   indexers: {},
 };
 
-/** The resourceVersion as a number; 0 if it is none. */
+/** The resourceVersion as a number; 0 if it is not a number. */
 export const versionNumber = (text: string | undefined): number => Number(text) || 0;
 
 export function leaseViewOf(object: ShardObject): LeaseView {
@@ -72,7 +72,7 @@ export function mapViewOf(object: ShardObject): MapView {
   return { uid, version: versionNumber(resourceVersion), map, raw: object };
 }
 
-/** Where a Lease of the protocol lies. */
+/** The namespace and name of a Lease, and the value of its label. */
 export interface LeasePlace {
   readonly namespace: string;
   readonly name: string;
@@ -81,9 +81,9 @@ export interface LeasePlace {
 }
 
 /**
- * A Lease to write: the base with another content.
+ * The Lease to write: the base with new content.
  *
- * @param time for `renewTime`; no two writes have the same
+ * @param time the `renewTime`; each write needs another one
  */
 export function leaseToWrite(
   base: LeaseView | undefined,
@@ -116,7 +116,7 @@ export function leaseToWrite(
   };
 }
 
-/** The ConfigMap to write: the base with another map. */
+/** The ConfigMap to write: the base with a new map. */
 export function mapToWrite(
   base: MapView | undefined,
   map: ShardMap,

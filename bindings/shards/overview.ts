@@ -1,6 +1,7 @@
 /**
- * What is shown of shards: the map, the replicas and their Leases, as plain JSON. `capstan shards`
- * makes it of the objects that it reads, and the live page of what its replica knows.
+ * The state of shards for people, as plain JSON: the map, the replicas and their Leases.
+ * `capstan shards` makes it from the objects that it reads, and the live page from what its replica
+ * knows.
  */
 import { systemClock, systemWallNow } from '../base/clock.ts';
 import { requireString } from '../base/errors.ts';
@@ -20,15 +21,15 @@ export interface ShardOverview {
   readonly id: string;
   readonly namespace: string;
   /**
-   * `good`; `missing`; `changed`: by somebody else, so that nobody follows it; `newer`: of a later
-   * release, in a form that is not known here.
+   * `good`; `missing`; `changed`: not written by a coordinator, so no replica follows it; `newer`:
+   * written by a later release, and not readable here.
    */
   readonly map: 'good' | 'missing' | 'changed' | 'newer';
-  /** Grows with each change of the map; 0 without a map. */
+  /** The epoch of the map, which grows with each write; 0 without a map. */
   readonly epoch: number;
-  /** The map was written anew, and slots wait for acknowledgements of all replicas. */
+  /** Whether the map is new, and slots wait until all replicas have acknowledged it. */
   readonly isNew: boolean;
-  /** The replica that writes the map; empty for none. */
+  /** The name of the coordinator, which writes the map; empty for none. */
   readonly coordinator: string;
   /** All slots; empty without a map. */
   readonly slots: readonly ShardSlot[];
@@ -36,35 +37,36 @@ export interface ShardOverview {
   readonly replicas: readonly ShardReplicaOverview[];
 }
 
-/** The shards as one of their replicas knows them. */
+/** The state of shards as one replica sees it. */
 export interface ShardReport extends ShardOverview {
   /** The name of this replica. */
   readonly replica: string;
-  /** Whether its Lease is valid now: without, it works on nothing. */
+  /** Whether its Lease is valid now. If not, it runs no slot. */
   readonly isValid: boolean;
-  /** Whether each slot that the map gives to it is open. */
+  /** Whether its Lease is valid, there is a map, and all slots that it owns are open. */
   readonly isReady: boolean;
-  /** What this process does with each slot. */
+  /** The state of each slot in this process. */
   readonly states: readonly SlotState[];
-  /** For how long the slot without an owner for the longest time has had none, in milliseconds. */
+  /** The longest time for which a slot has had no owner, in milliseconds. */
   readonly unownedMs: number;
-  /** How many slots this process gave to replicas, as the coordinator. */
+  /** How many times this process, as the coordinator, gave a slot to a replica, by reason. */
   readonly moves: Readonly<Record<MoveReason, number>>;
 }
 
 /** A slot of the map: a range of hashes, and who owns it. */
 export interface ShardSlot {
   readonly slot: number;
-  /** The first hash, and the first after the last, as hexadecimal numbers. */
+  /** The first hash, as a hexadecimal number. */
   readonly from: string;
+  /** The end of the range (exclusive), as a hexadecimal number. */
   readonly to: string;
-  /** Empty: nobody. */
+  /** The name of a replica; empty for none. */
   readonly owner: string;
-  /** Where it is being moved. */
+  /** The new owner, if the slot is being moved. */
   readonly movesTo?: string;
-  /** What the owner, or the replica that gets it, last said of it. */
+  /** How far the move is, by what both replicas have acknowledged. */
   readonly step?: 'warming' | 'warm' | 'let go';
-  /** How many objects its owner last counted. */
+  /** The number of objects, as its owner reported last. */
   readonly objects?: number;
 }
 
@@ -72,22 +74,23 @@ export interface ShardSlot {
 export interface ShardReplicaOverview {
   readonly name: string;
   /**
-   * `live`; `leaving`: it hands over; `expired`: it has not renewed for the duration of its Lease;
-   * `ended`: its Lease was released or taken over; `gone`: it has no Lease.
+   * `live`; `leaving`: it hands over its slots; `expired`: it has not renewed its Lease for the
+   * lease duration; `ended`: its Lease was released or taken over; `gone`: it has no Lease.
    */
   readonly state: 'live' | 'leaving' | 'expired' | 'ended' | 'gone';
   /** The slots that it owns. */
   readonly slots: readonly number[];
-  /** How many slots are on their way to it, and away from it. */
+  /** How many slots are being moved to it. */
   readonly incoming: number;
+  /** How many slots are being moved away from it. */
   readonly outgoing: number;
-  /** How many objects it last counted in its slots. */
+  /** The number of objects in its slots, as it reported last. */
   readonly objects: number;
   /** The time since its last renewal, in milliseconds; -1 without a Lease. */
   readonly renewedMs: number;
-  /** In milliseconds. */
+  /** How long its Lease lasts after a renewal, in milliseconds; 0 without a Lease. */
   readonly leaseDuration: number;
-  /** The epoch of the map that it follows. */
+  /** The epoch of the map that it has acknowledged last. */
   readonly epoch: number;
 }
 
@@ -95,7 +98,7 @@ export interface OverviewSource {
   readonly id: string;
   readonly namespace: string;
   readonly map: MapView | undefined;
-  /** Of replicas. */
+  /** The Leases of replicas. */
   readonly leases: readonly LeaseView[];
   readonly coordinator: string;
   /** The time since the last renewal of a Lease, in milliseconds. */
@@ -185,7 +188,7 @@ function stateOf(lease: LeaseView | undefined, renewedMs: number): ShardReplicaO
 
 const hexOf = (hash: bigint): string => `0x${hash.toString(16).padStart(16, '0')}`;
 
-/** The time for each of the three reads, in milliseconds. */
+/** The timeout of each of the three reads, in milliseconds. */
 const READ_TIMEOUT_MS = 10_000;
 
 /** Options of `readShards`: which shards, by the `id` and namespace of the manager's option. */
@@ -198,8 +201,8 @@ export interface ReadShardsOptions {
 const READ_NAMES = namesOf<ReadShardsOptions>()({ id: 1, namespace: 1, signal: 1 });
 
 /**
- * Reads the map and the Leases of shards, from outside of their replicas. The ages of Leases are by
- * the clock of this computer, and wrong by as much as it is.
+ * Reads the map and the Leases of shards, from any process. It computes the ages of Leases by the
+ * clock of this machine, so they are wrong by as much as this clock differs from the replicas'.
  *
  * @throws CapstanError TIMEOUT, and what the transport throws; StatusError
  *

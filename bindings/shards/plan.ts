@@ -1,7 +1,7 @@
 /**
- * The coordinator's decision: from a map and what the replicas acknowledge, the next map. It has no
- * state of its own that safety needs: each change rests on facts that stay true as long as the map
- * is not changed, so that compare-and-swap on the map refuses a coordinator that is late.
+ * The coordinator's decision: from the map and what the replicas acknowledge, the next map. Safety
+ * needs no state of the coordinator. Each change rests on facts that stay true while the map does
+ * not change, and the map is written by compare-and-swap, so a late coordinator changes nothing.
  */
 import type { MemberState } from './cluster-view.ts';
 import type { Move, ShardMap } from './shard-map.ts';
@@ -9,42 +9,44 @@ import { SLOTS } from './slots.ts';
 
 export interface PlanMember {
   readonly name: string;
-  /** Its Lease was released, or taken over: it runs nothing and never will again. */
+  /** Its Lease was released or taken over: it runs no slot, and never will again. */
   readonly isDead: boolean;
-  /** It may get slots: it renews, and does not want to leave. */
+  /** It may get slots: it renews its Lease and does not leave. */
   readonly isCandidate: boolean;
   /** `undefined` if its Lease is absent. */
   readonly state: MemberState | undefined;
 }
 
 export interface PlanSettings {
-  /** How long a move may take before it is given up, in milliseconds. */
+  /** How long a move may take before it is abandoned, in milliseconds. */
   readonly moveTimeout: number;
-  /** The time without rebalancing after one, in milliseconds. */
+  /** No rebalance begins for so long after one has ended, in milliseconds. */
   readonly quiet: number;
-  /** How much more than the mean the fullest replica must have for a rebalance to begin: 0.1. */
+  /**
+   * A rebalance begins when the fullest replica is above the mean by this part of it, such as 0.1.
+   */
   readonly threshold: number;
-  /** The most moves at a time. */
+  /** The greatest number of moves at a time. */
   readonly mostMoves: number;
-  /** The least time between two choices of edges, in milliseconds. */
+  /** The shortest time between two choices of edges, in milliseconds. */
   readonly recutPause: number;
 }
 
-/** A rebalance that has begun goes on until the fullest replica has at most this above the mean. */
+/** A rebalance continues until the fullest replica is above the mean by at most this part of it. */
 const GOOD_ENOUGH = 0.02;
 
 export type ShardEventReason =
   | 'ShardMapWritten'
   | 'ShardSlotsCut'
-  | 'ShardReplicaJoined'
   | 'ShardReplicaLost'
   | 'ShardReplicaLeaving'
   | 'ShardsRebalanced'
   | 'ShardMoveAbandoned';
 
 /**
- * Why a slot got its owner: it had none, the one before died or ended, is about to end, or had more
- * than others.
+ * Why a slot got its owner. `assigned`: it had none; `died`: the Lease of the old owner was
+ * released or taken over; `leaving`: the old owner hands over in order to end; `rebalance`: the old
+ * owner had more objects than others.
  */
 export const MOVE_REASONS = ['assigned', 'died', 'leaving', 'rebalance'] as const;
 export type MoveReason = (typeof MOVE_REASONS)[number];
@@ -57,31 +59,31 @@ export interface ShardEvent {
 export interface Plan {
   readonly map: ShardMap;
   readonly events: readonly ShardEvent[];
-  /** One for each slot that gets another owner. */
+  /** One reason for each slot that gets another owner. */
   readonly given: readonly MoveReason[];
 }
 
-/** What a coordinator remembers between plans. A new coordinator begins without it. */
+/** What a coordinator remembers between plans. A new coordinator begins with an empty one. */
 export class PlanMemory {
   /** When each move was first seen, by slot and epoch. */
   readonly seen = new Map<string, number>();
-  /** Until when a slot is not moved again for balance, after a move that was given up. */
+  /** For each slot whose move was abandoned: until when no rebalance moves it. */
   readonly spared = new Map<number, number>();
-  /** A rebalance is under way. */
+  /** Whether a rebalance is under way. */
   isBalancing = false;
-  /** The slots that it has moved. It moves none twice, so that it ends whatever replicas report. */
+  /** The slots that this rebalance has moved. It moves none twice, so it always ends. */
   readonly moved = new Set<number>();
-  /** No rebalance begins before. */
+  /** No rebalance begins before this time. */
   quietUntil = Number.NEGATIVE_INFINITY;
-  /** The weights by the names that the edges were chosen from; empty if unknown. */
+  /** The weights of the slots when their edges were chosen; empty if unknown. */
   guessed: readonly number[] = [];
-  /** Since when no move of a slot can level the replicas; `undefined` if one can. */
+  /** Since when a rebalance is due and no move can level the replicas; otherwise `undefined`. */
   stuckSince: number | undefined;
-  /** No other edges are chosen before. */
+  /** No other edges are chosen before this time. */
   recutAfter = Number.NEGATIVE_INFINITY;
 }
 
-/** The next map with its events, or undefined if nothing is to change. */
+/** The next map with its events; `undefined` if nothing changes. */
 export function plan(
   map: ShardMap,
   members: ReadonlyMap<string, PlanMember>,
@@ -148,7 +150,7 @@ class Planner {
     };
   }
 
-  /** Moves that are done, that cannot be done, and that take too long. */
+  /** Ends moves that are done, that are impossible, and that take too long. */
   #settleMoves(): void {
     const { seen, spared } = this.#memory;
     const keys = new Set(this.#moving.map(keyOf));
@@ -169,7 +171,10 @@ class Planner {
       if (this.#members.get(to)?.state?.leaving) return false;
       if (this.#now - begun < this.#settings.moveTimeout) return true;
       spared.set(slot, this.#now + this.#settings.quiet);
-      this.#event('ShardMoveAbandoned', `slot ${slot} stays with ${from}: ${to} did not take it`);
+      this.#event(
+        'ShardMoveAbandoned',
+        `slot ${slot} stays with ${from}: its move to ${to} took too long`,
+      );
       return false;
     });
   }
@@ -184,7 +189,7 @@ class Planner {
     });
     for (const name of lost)
       if (!this.#members.get(name)?.state?.leaving)
-        this.#event('ShardReplicaLost', `the slots of ${name} go to others`);
+        this.#event('ShardReplicaLost', `${name} has ended: its slots go to others`);
   }
 
   #countLoads(): void {
@@ -204,7 +209,7 @@ class Planner {
     if (free.length > 0 && this.#loads.size > 0) {
       const left = free.filter((slot) => !this.#giveToWarm(slot));
       if (left.length === SLOTS) this.#cutIntoBlocks();
-      // The heaviest first, so that the light ones even it out.
+      // The heaviest first: light ones can level the rest.
       else
         for (const slot of left.sort((a, b) => this.#weight(b) - this.#weight(a)))
           this.#give(slot, this.#emptiest());
@@ -212,7 +217,10 @@ class Planner {
     if (this.#floor > 0 && this.#slots.every((owner) => owner !== '')) this.#floor = 0;
   }
 
-  /** Nobody may run a slot without an owner, unless the map was written anew. */
+  /**
+   * Whether no replica runs a slot without an owner. After a new map (`floor`) each live replica
+   * has to acknowledge it first.
+   */
   #isSurelyFree(slot: number): boolean {
     if (this.#map.floor === 0) return true;
     for (const { isDead, state } of this.#members.values()) {
@@ -223,7 +231,7 @@ class Planner {
     return true;
   }
 
-  /** Gives a slot to a replica that has its objects already. */
+  /** Gives the slot to a replica that has its objects. Returns whether there is one. */
   #giveToWarm(slot: number): boolean {
     for (const name of this.#loads.keys()) {
       if (!this.#members.get(name)?.state?.warm.includes(slot)) continue;
@@ -233,7 +241,7 @@ class Planner {
     return false;
   }
 
-  /** Neighbours stay together, so that the server's selector has few ranges. */
+  /** Gives each replica adjacent slots, so that the selector for the server has few ranges. */
   #cutIntoBlocks(): void {
     const names = [...this.#loads.keys()].sort();
     let left = this.#weights.reduce((sum, weight) => sum + weight, 0);
@@ -283,7 +291,10 @@ class Planner {
         return;
       }
       this.#memory.isBalancing = true;
-      this.#event('ShardsRebalanced', `the fullest has ${percent(excess)} more than the mean`);
+      this.#event(
+        'ShardsRebalanced',
+        `a rebalance begins: the fullest replica is ${percent(excess)} above the mean`,
+      );
     }
     while (this.#moving.length < mostMoves && this.#excess() > GOOD_ENOUGH) {
       const best = this.#bestMove();
@@ -297,7 +308,7 @@ class Planner {
     this.#memory.quietUntil = this.#now + quiet;
   }
 
-  /** From the fullest to the emptiest, the slot that levels them best. */
+  /** The slot whose move from the fullest to the emptiest replica levels them best. */
   #bestMove(): [slot: number, from: string, to: string] | undefined {
     const { spared, moved } = this.#memory;
     const to = this.#emptiest();
@@ -317,7 +328,7 @@ class Planner {
     return best === undefined ? undefined : [best, from, to];
   }
 
-  /** How much more than the mean the fullest has. */
+  /** By which part of the mean the fullest replica is above it. */
   #excess(): number {
     let sum = 0;
     for (const load of this.#loads.values()) sum += load;
@@ -371,8 +382,9 @@ const keyOf = ({ slot, since }: Move): string => `${slot}@${since}`;
 const percent = (part: number): string => `${Math.round(part * 100)} %`;
 
 /**
- * What owners report; for other slots the mean of these, or the weights of the names. Each slot
- * weighs something, so that empty ones are shared out too.
+ * The weight of each slot: the number of objects that its owner reports. For a slot without a
+ * report it is an estimate, from `guessed` or the mean. No weight is 0, so that empty slots are
+ * divided too.
  */
 export function slotWeights(
   map: ShardMap,

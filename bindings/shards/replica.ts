@@ -1,10 +1,9 @@
 /**
- * The driver of one replica: it carries out what the machine asks for. Requests go to the API
- * server, each with a timeout of its own, and slots are warmed, opened, closed and dropped by the
- * host. It lives as long as its process: when its Lease was taken over, it begins again under
- * another name.
+ * The driver of one replica: it executes the outputs of the machine. It sends requests to the API
+ * server, each with its own timeout, and has the host warm, open, close and drop slots. It lives as
+ * long as its process: if its Lease was taken over, it joins again under another name.
  *
- * Two watches tell of changes at once. Nothing rests on them: the machine reads again in any case.
+ * Two watches report changes early. Nothing depends on them, as the machine also polls.
  */
 import { guardRandom } from '../base/backoff.ts';
 import { type Clock, systemClock, wallNowOf } from '../base/clock.ts';
@@ -47,31 +46,32 @@ import type { Move, ShardMap } from './shard-map.ts';
 import { rangeOfSlot, SLOTS, type SlotRange, slotOfHash, type WeighedHash } from './slots.ts';
 import { UnownedSlots } from './unowned.ts';
 
-/** What the process does with slots. */
+/** What a program does with the slots of its process. */
 export interface ShardHost {
   /**
-   * Gets the objects of a slot. Resolves when all of them are there; the signal fires when they are
-   * no longer wanted. If it rejects, it is called again after a retry period.
+   * Gets the objects of a slot, and resolves when all of them are in the caches. The signal fires
+   * when the slot is no longer needed. If it rejects, it is called again after a retry period.
    */
   warm(slot: number, range: SlotRange, options: { signal: AbortSignal }): Promise<void>;
-  /** From now on work of the slot may begin: all of its keys are to be looked at. */
+  /** Work of the slot may begin from now on. The host handles all objects of the slot. */
   open(slot: number): void;
   /**
-   * No work of the slot may begin from now on. Resolves when none is under way. Called again with
-   * `'lapsed'` if work under way must stop at once: the Lease may have expired. If it rejects, it
-   * is called again after a retry period.
+   * No work of the slot may begin from now on. Resolves when no work is under way. With `'lapsed'`
+   * the Lease may have expired, and work under way must be aborted; this may be a second call. If
+   * it rejects, it is called again after a retry period.
    */
   close(slot: number, why: CloseReason): Promise<void>;
-  /** Forgets the objects of the slot. Nothing was deleted. */
+  /** Forgets the objects of the slot, without reporting deletions. */
   drop(slot: number): void;
-  /** The number of objects of the slot. */
+  /** The number of objects of the slot in the caches. */
   weight(slot: number): number;
   /**
-   * The names that exist, to cut the hashes into slots: called when there is no map, and when most
-   * objects lie in few slots. If it rejects, it is called again after a retry period.
+   * The names that exist, with weights, to choose the edges between slots. Called by the
+   * coordinator when there is no map, and when most objects are in few slots. If it rejects, it is
+   * called again after a retry period.
    */
   survey(options: { signal: AbortSignal }): Promise<Iterable<WeighedHash>>;
-  /** Something that operators may want to know, told by the coordinator alone. */
+  /** Receives what the coordinator has done, for operators. Called in the coordinator only. */
   event?(event: ShardEvent): void;
 }
 
@@ -88,23 +88,26 @@ const HOST_NAMES = namesOf<ShardHost>()({
 /** Times are in milliseconds. */
 export interface ShardReplicaOptions {
   /**
-   * The name of the map and of the coordinator's Lease, and the prefix of the replicas' Leases: at
-   * most 63 characters, as the value of a label.
+   * The name of the map and of the coordinator's Lease, and the prefix of the replicas' Leases. It
+   * is also the value of a label, so it has at most 63 of a-z, 0-9 and "-".
    */
   readonly id: string;
-  /** The namespace of these objects. */
+  /** The namespace of the map and the Leases. */
   readonly namespace: string;
-  /** Begins the name of this replica; a random part follows. */
+  /** The start of this replica's name. A random part follows. */
   readonly replica: string;
-  /** How long others wait before they take the slots of a silent replica. Default 15 000. */
+  /**
+   * How long the coordinator waits, after a renewal, before it takes over the Lease of a replica;
+   * rounded down to whole seconds. Default 15 000.
+   */
   readonly leaseDuration?: number | undefined;
-  /** How long this replica relies on a renewal. Default 10 000. */
+  /** How long this replica relies on a renewal of its Lease. Default 10 000. */
   readonly renewDeadline?: number | undefined;
   /** The time between two renewals. Default 2000. */
   readonly retryPeriod?: number | undefined;
-  /** How long a move of a slot may take before it is given up. Default 60 000. */
+  /** How long a move of a slot may take before it is abandoned. Default 60 000. */
   readonly moveTimeout?: number | undefined;
-  /** The time without rebalancing after one. Default 30 000. */
+  /** No rebalance begins for so long after one has ended. Default 30 000. */
   readonly quiet?: number | undefined;
   readonly host: ShardHost;
   /** Default: nothing is logged. */
@@ -114,7 +117,7 @@ export interface ShardReplicaOptions {
   readonly wallNow?: (() => number) | undefined;
   /** A number in [0, 1) for jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** The random part of a name. Default: a part of a UUID. */
+  /** Returns the random part of a name. Default: 8 digits of a UUID. */
   readonly suffix?: (() => string) | undefined;
 }
 
@@ -135,19 +138,19 @@ const NAMES = namesOf<ShardReplicaOptions>()({
   suffix: 1,
 });
 
-/** The state of a replica, and what it knows of the others; computed on each call. */
+/** The state of a replica, and what it knows of the others. */
 export interface ShardStatus {
   readonly id: string;
   readonly namespace: string;
-  /** The name of this replica; it changes when its Lease was taken over. */
+  /** The name of this replica. It changes after its Lease was taken over. */
   readonly replica: string;
   /** Whether its Lease is valid now. */
   readonly isValid: boolean;
-  /** Whether it writes the map. */
+  /** Whether it is the coordinator, which writes the map. */
   readonly isCoordinator: boolean;
   /** All slots; empty before a map was seen. */
   readonly slots: readonly SlotStatus[];
-  /** The slots of each replica that owns some, sorted. */
+  /** The slots of each owner, sorted. */
   readonly owners: ReadonlyMap<string, readonly number[]>;
   readonly moves: readonly Move[];
   /** The newest map that was seen. */
@@ -157,11 +160,11 @@ export interface ShardStatus {
 
 export interface SlotStatus extends SlotRange {
   readonly slot: number;
-  /** Of this process. */
+  /** The state in this process. */
   readonly state: SlotState;
-  /** Empty: nobody. */
+  /** The name of a replica; empty for none. */
   readonly owner: string;
-  /** The number of objects that this process has. */
+  /** The number of objects in the caches of this process. */
   readonly weight: number;
 }
 
@@ -170,20 +173,20 @@ export interface LeaseStatus {
   readonly replica: string;
   /** `undefined` if the Lease is gone. */
   readonly lease: LeaseView | undefined;
-  /** For how long this process has seen it not change. */
+  /** For how long the Lease has not changed, as this process sees it. */
   readonly ageMs: number;
 }
 
 const LEAST_TIMEOUT_MS = 1000;
-/** At most so many slots are on their way at a time. */
+/** The greatest number of moves at a time. */
 const MOST_MOVES = 16;
 const THRESHOLD = 0.1;
 const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
-/** The least time between two choices of edges. */
+/** The shortest time between two choices of edges. */
 const RECUT_PAUSE_MS = 600_000;
-/** Wake-ups are late by at most this part of a retry period, so that replicas spread out. */
+/** Timers are late by up to this part of a retry period, so that replicas do not act in step. */
 const JITTER = 0.05;
-/** The most names whose slots are remembered. */
+/** The greatest number of names whose slots are cached. */
 const MOST_KNOWN = 4096;
 
 type Settings = MachineSettings &
@@ -197,12 +200,12 @@ export class ShardReplica {
   readonly #requests: ShardRequests;
   readonly #random: () => number;
   #life: Life;
-  /** Of the lives before. */
+  /** The counts of the lives before. */
   readonly #moves: Record<MoveReason, number> = { assigned: 0, died: 0, leaving: 0, rebalance: 0 };
   readonly #unowned: UnownedSlots;
   readonly #known = new Map<string, number>();
   #knownEdges: readonly bigint[] | undefined;
-  /** What failed the last time, so that one outage is one line. */
+  /** The requests that failed the last time. Only the first failure is logged as a warning. */
   readonly #failing = new Set<string>();
   #hasRun = false;
   #leave: 'no' | 'after hand-over' | 'now' = 'no';
@@ -222,17 +225,17 @@ export class ShardReplica {
     this.#life = this.#begin();
   }
 
-  /** The name of this replica, which changes when its Lease was taken over. */
+  /** The name of this replica. It changes after its Lease was taken over. */
   get replica(): string {
     return this.#life.name;
   }
 
-  /** The uid of the map; empty before one was seen. */
+  /** The uid of the map's ConfigMap; empty if there is none. */
   get mapUid(): string {
     return this.#life.machine.view.mapObject?.uid ?? '';
   }
 
-  /** Whether the Lease of this process is valid now: a look at the clock. */
+  /** Whether the Lease of this replica is valid by the clock now. */
   isValid(): boolean {
     return this.#life.machine.isValid(this.#settings.clock.now());
   }
@@ -263,7 +266,7 @@ export class ShardReplica {
     return this.#life.machine.mayStart(slot, this.#settings.clock.now());
   }
 
-  /** Whether objects of a slot may be written now: also while work under way ends. */
+  /** Whether objects of a slot may be written now: while it is open, and while it drains. */
   mayWrite(slot: number): boolean {
     return this.#life.machine.mayWrite(slot, this.#settings.clock.now());
   }
@@ -301,7 +304,7 @@ export class ShardReplica {
     };
   }
 
-  /** What is shown of the shards: on the live page and by metrics. */
+  /** The state of the shards for the live page and the metrics. */
   report(): ShardReport {
     const { id, namespace, clock } = this.#settings;
     const { machine, name } = this.#life;
@@ -336,11 +339,12 @@ export class ShardReplica {
   }
 
   /**
-   * Takes part until the signal fires; then hands over its slots, and resolves when it owns nothing
-   * and its Lease is released. When `now` fires, it does not wait for others to take the slots.
-   * When `at` fires, it ends at once, and its Lease is left to expire.
+   * Takes part until `signal` fires. Then it hands over its slots, releases its Lease and resolves.
+   * When `now` fires, it closes its slots and releases its Lease without waiting for new owners.
+   * When `at` fires, it ends at once and leaves its Lease to expire.
    *
-   * @throws CapstanError SHARD_OUTDATED when it has handed over to a later release
+   * @throws CapstanError SHARD_OUTDATED when a later release has written the map, and this replica
+   * has released its Lease; ALREADY_STARTED
    */
   async run(options: {
     readonly signal: AbortSignal;
@@ -348,7 +352,7 @@ export class ShardReplica {
     readonly at?: AbortSignal | undefined;
   }): Promise<void> {
     if (this.#hasRun)
-      throw new CapstanError('ALREADY_STARTED', 'a replica runs once: make another one');
+      throw new CapstanError('ALREADY_STARTED', 'a ShardReplica runs once: make a new one');
     this.#hasRun = true;
     const over = new AbortController();
     const unlisten = [
@@ -364,13 +368,13 @@ export class ShardReplica {
           throw new CapstanError(
             'SHARD_OUTDATED',
             `the map ${this.#settings.namespace}/${this.#settings.id} was written by a later ` +
-              'release, in a form that this one cannot read: it has handed over its slots',
+              'release and cannot be read by this one: this replica has released its Lease',
           );
         if (ended !== 'lost' || over.signal.aborted || this.#leave !== 'no') return;
         const { name, machine } = this.#life;
         for (const reason of MOVE_REASONS) this.#moves[reason] += machine.moves[reason];
         this.#life = this.#begin();
-        this.#settings.logger.warn('the Lease of this replica was taken over: it begins again', {
+        this.#settings.logger.warn('the Lease of this replica was taken over: it joins again', {
           replica: name,
           next: this.#life.name,
         });
@@ -396,7 +400,7 @@ export class ShardReplica {
       this.#step(this.#life, { type: 'leave', isNow: how === 'now' });
   }
 
-  /** One life of the machine. Resolves when it has ended, or the signal has fired. */
+  /** Runs one machine. Resolves when it has ended, or the signal has fired. */
   async #live(life: Life, signal: AbortSignal): Promise<EndReason | undefined> {
     life.isRunning = true;
     const stop = (): void => life.stop(undefined);
@@ -468,7 +472,7 @@ export class ShardReplica {
         logger.info(output.note, { reason: output.reason });
         tell(
           () => host.event?.({ reason: output.reason, note: output.note }),
-          'shards: an event is told',
+          'shards: the event function',
         );
         return;
       case 'ended':
@@ -561,7 +565,7 @@ export class ShardReplica {
     logger[level](`shards: could not ${what}`, { replica, error });
   }
 
-  /** Tells the machine of changes when they happen. Never rejects. */
+  /** Watches the Leases and the map for the machine. Never rejects. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { namespace, id, clock, retryPeriod } = this.#settings;
     const tellLease = (object: ShardObject, isDeleted: boolean): void =>
@@ -582,7 +586,7 @@ export class ShardReplica {
         new ListWatch(this.#transport, resource, { namespace, ...selection }),
         options,
       );
-      informer.setWatchErrorHandler(() => undefined); // reads report the same failures
+      informer.setWatchErrorHandler(() => undefined); // `#failed` reports the same failures
       const plain = (object: ShardObject): ShardObject => JSON.parse(JSON.stringify(object));
       informer.addEventHandler({
         onAdd: (object) => told(plain(object), false),
@@ -599,13 +603,13 @@ export class ShardReplica {
         start(SHARD_MAPS, { fieldSelector: `metadata.name=${id}` }, tellMap),
       ]);
     } catch (error) {
-      handleError(error, 'the watches of the shards; changes are still read');
+      handleError(error, 'the watches of the shards; it still polls');
       await whenAborted(signal);
     }
   }
 }
 
-/** A machine with its name and what is under way for it. */
+/** A machine with its name and its work under way. */
 class Life {
   readonly name: string;
   readonly machine: ShardMachine;
@@ -615,7 +619,7 @@ class Life {
   readonly warming: (AbortController | undefined)[] = new Array(SLOTS);
   timer: unknown;
   isRunning = false;
-  /** The revision of the view that was observed last. */
+  /** The revision of the view when `#unowned` observed it last. */
   observed = -1;
   why: EndReason | undefined;
   failure: { readonly error: unknown } | undefined;
@@ -684,7 +688,7 @@ function settingsOf(options: ShardReplicaOptions, clock: Clock): Settings {
   };
 }
 
-/** What the name of an object may have of a host's name. */
+/** Makes a name of an object from a host name. */
 const nameOf = (text: string): string =>
   text
     .toLowerCase()

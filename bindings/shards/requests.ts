@@ -1,6 +1,6 @@
 /**
- * The requests of the protocol: reads of Leases and the map, and writes by compare-and-swap, each
- * with a timeout. They wait for no other request, and not for a client's rate limiter.
+ * The requests of the protocol: reads of the Leases and the map, and writes by compare-and-swap.
+ * Each has a timeout. They do not wait for each other, nor for the rate limiter of a client.
  */
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
@@ -26,7 +26,7 @@ import {
   versionNumber,
 } from './objects.ts';
 
-/** Beyond a request's own timeout, for a transport that heeds neither timeout nor signal. */
+/** Added to the timeout, for a transport that ignores both timeout and signal. */
 const SLACK_MS = 1000;
 
 export interface ShardRequestOptions {
@@ -35,7 +35,7 @@ export interface ShardRequestOptions {
   readonly clock: Clock;
   /** Of each request, in milliseconds. */
   readonly timeout: number;
-  /** Milliseconds since 1970, for the times in Leases. */
+  /** The time of day in milliseconds since 1970, for the times in Leases. */
   readonly wallNow: () => number;
 }
 
@@ -46,7 +46,7 @@ export class ShardRequests {
   readonly #leases: string;
   readonly #maps: string;
 
-  /** @throws CapstanError INVALID_ARGUMENT for a namespace that is none */
+  /** @throws CapstanError INVALID_ARGUMENT for a namespace that cannot be a path segment */
   constructor(transport: Transport, options: ShardRequestOptions) {
     this.#transport = transport;
     this.#options = options;
@@ -55,7 +55,7 @@ export class ShardRequests {
     this.#maps = pathOf(SHARD_MAPS, options.namespace);
   }
 
-  /** Reads by a list, which also says its version when there is no such object. */
+  /** Reads by a list, as a list has a resourceVersion even when the object does not exist. */
   async read(what: ReadKind, sentAt: number, signal: AbortSignal): Promise<ShardInput> {
     const { id } = this.#options;
     const query: Record<string, string> =
@@ -103,7 +103,7 @@ export class ShardRequests {
     return objectOf(one, answer);
   }
 
-  /** The server gets the same timeout, so that a write is not carried out much later. */
+  /** Sends the timeout to the server too, so that it does not execute a write much later. */
   async #request(
     method: string,
     path: string,

@@ -1,29 +1,29 @@
 /**
- * The map: who owns each slot, and which slots are being handed over. It is one object, written
- * only by compare-and-swap on its resourceVersion. Its text carries a checksum, so that an edit by
- * hand is noticed and not followed.
+ * The map: the owner of each slot, and the moves under way. It is one ConfigMap, which the
+ * coordinator writes by compare-and-swap on its resourceVersion. A checksum detects edits by hand:
+ * no replica follows such a map.
  */
 import { hashText, isJsonObject } from '../base/json-value.ts';
 import { SLOTS } from './slots.ts';
 
-/** A slot on its way from a live replica to another one. */
+/** A slot that is handed over by one live replica to another. */
 export interface Move {
   readonly slot: number;
   readonly from: string;
   readonly to: string;
-  /** The epoch of the map that began it. Acknowledgements of older maps do not count for it. */
+  /** The epoch of the map that began the move. Acknowledgements of older maps do not count. */
   readonly since: number;
 }
 
 export interface ShardMap {
   /**
-   * Grows with each write. It is never above the resourceVersion of any version of the map, so that
-   * a map that is written anew finds one that no replica has seen.
+   * Grows with each write. It is never above the resourceVersion of the ConfigMap. So a new map
+   * whose epoch is the last resourceVersion has an epoch that no replica has seen.
    */
   readonly epoch: number;
   /**
-   * The epoch in which the map was written anew. While it is not 0, an unowned slot may still be
-   * run by a replica that has not seen that epoch.
+   * The epoch in which the map was written without owners; 0 once all slots have owners again.
+   * Until then a replica that has not seen that epoch may still run a slot without an owner.
    */
   readonly floor: number;
   /** The edges between the slots, ascending. */
@@ -35,7 +35,7 @@ export interface ShardMap {
 
 const VERSION = 1;
 
-/** A map in which nobody owns anything. */
+/** A map without owners. */
 export function emptyMap(epoch: number, edges: readonly bigint[]): ShardMap {
   return { epoch, floor: epoch, edges, slots: new Array<string>(SLOTS).fill(''), moving: [] };
 }
@@ -59,8 +59,8 @@ export function dataOfMap(map: ShardMap): Record<string, string> {
 }
 
 /**
- * `newer` for a map of a later release, in a form that this one does not know; `undefined` for data
- * that no release wrote, or that somebody has changed.
+ * The inverse of {@link dataOfMap}. `newer` for a map of a later release, which this release cannot
+ * read; `undefined` for data that somebody else has written or changed.
  */
 export function mapOfData(data: unknown): ShardMap | 'newer' | undefined {
   if (!isJsonObject(data)) return undefined;
@@ -80,7 +80,7 @@ export function mapOfData(data: unknown): ShardMap | 'newer' | undefined {
   return { epoch, floor, edges: edges.map((edge) => BigInt(`0x${edge}`)), slots, moving };
 }
 
-/** The same in all releases. */
+/** All releases must compute the same checksum. */
 const checksumOf = (text: string): string => hashText(text, 1).toString(16);
 
 function parsed(text: string): unknown {

@@ -1,7 +1,7 @@
 /**
  * Slots: the ranges of the hash of a namespace (of the name, for cluster-scoped kinds) that
- * replicas own. The edges between them are chosen from the names that exist, because FNV-1a gives
- * short, similar names similar hashes: equal ranges would leave most slots empty.
+ * replicas own. The edges between slots are chosen from the names that exist. FNV-1a gives short,
+ * similar names similar hashes, so equal ranges would leave most slots empty.
  */
 
 /** The number of slots. */
@@ -9,18 +9,18 @@ export const SLOTS = 64;
 
 const END = 2n ** 64n;
 
-/** Hashes from `from` to below `to`. */
+/** The hashes from `from` (inclusive) to `to` (exclusive). */
 export interface SlotRange {
   readonly from: bigint;
   readonly to: bigint;
 }
 
-/** The hash of a name, and how much lies under it, such as its number of objects. */
+/** The hash of a name, and its weight, such as its number of objects. */
 export type WeighedHash = readonly [hash: bigint, weight: number];
 
 /**
- * Chooses the inner edges of `count` ranges, ascending, so that the ranges weigh about the same. A
- * name never spans two ranges. With fewer names than ranges, the widest ranges are halved.
+ * Chooses the `count - 1` edges between `count` ranges of about equal weight, ascending. If there
+ * are fewer names than ranges, it halves the widest ranges.
  */
 export function chooseEdges(names: Iterable<WeighedHash>, count: number = SLOTS): bigint[] {
   const sorted = [...names].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
@@ -70,7 +70,7 @@ export function slotOfHash(edges: readonly bigint[], hash: bigint): number {
   return low;
 }
 
-/** The weights of the slots. */
+/** The weight of each slot: the sum of the weights of its names. */
 export function weighSlots(edges: readonly bigint[], names: Iterable<WeighedHash>): number[] {
   const weights = new Array<number>(SLOTS).fill(0);
   for (const [hash, weight] of names) {
@@ -80,7 +80,7 @@ export function weighSlots(edges: readonly bigint[], names: Iterable<WeighedHash
   return weights;
 }
 
-/** Sorted slots as text, `0-5,9`; empty text for none. */
+/** Sorted slots as text, such as `0-5,9`; empty for no slots. */
 export function slotsText(slots: readonly number[]): string {
   const parts: string[] = [];
   for (let i = 0; i < slots.length; ) {
@@ -92,7 +92,7 @@ export function slotsText(slots: readonly number[]): string {
   return parts.join(',');
 }
 
-/** The inverse of {@link slotsText}; `undefined` for a text that is none. */
+/** The inverse of {@link slotsText}; `undefined` for any other text. */
 export function slotsOfText(text: string): number[] | undefined {
   if (text === '') return [];
   const slots: number[] = [];

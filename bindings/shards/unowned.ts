@@ -1,6 +1,6 @@
 /**
- * For how long each slot has had no owner that may run it, as one replica sees it: nobody owns it,
- * the owner's Lease has expired, or the owner has let it go for another replica.
+ * Measures for how long each slot has had no owner that may run it, as one replica sees it: the map
+ * names no owner, the owner's Lease has expired, or the owner has let the slot go in a move.
  */
 import type { ClusterView } from './cluster-view.ts';
 import { moveOf } from './shard-map.ts';
@@ -14,7 +14,7 @@ export class UnownedSlots {
     this.#id = id;
   }
 
-  /** Takes note of what has changed. The times begin when this process sees a change. */
+  /** Compares with what was seen before. A time begins when this process sees the change. */
   observe(view: ClusterView, now: number): void {
     const { map } = view;
     for (let slot = 0; slot < SLOTS; slot++) {
@@ -31,7 +31,7 @@ export class UnownedSlots {
           state !== undefined &&
           state.epoch >= move.since &&
           !state.holding.includes(slot);
-        // The owner has been silent since its last renewal, but was trusted until the Lease ended.
+        // The owner may have stopped right after its last renewal.
         if (age >= lease.duration) since = now - age;
         else if (isLetGo) since = now;
       }
@@ -39,7 +39,7 @@ export class UnownedSlots {
     }
   }
 
-  /** Of the slot that has had no owner for the longest time, in milliseconds; 0 if all have one. */
+  /** The longest time without an owner, in milliseconds; 0 if all slots have owners. */
   longest(now: number): number {
     let longest = 0;
     for (const since of this.#since)

@@ -4,7 +4,7 @@ import { shardMetrics } from '../../bindings/manager/shard-metrics.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { shardsOf } from './page-samples.ts';
 
-it('are those of the replica', async () => {
+it('the metrics have the values of the report', async () => {
   const served = parseText(await shardMetrics(() => shardsOf()).text());
   const values = [...served].flatMap(([name, { type, samples }]) =>
     samples.map(({ labels: { name: id, ...labels }, value }) => {

@@ -230,7 +230,7 @@ class Rig {
 const rig = (): Rig => new Rig();
 
 describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
-  test('reconcile each change once somewhere, while they come and go', async () => {
+  test('reconcile each change in one replica at a time, while some join and leave', async () => {
     const cluster = rig();
     const random = new Random(seed);
     await cluster.fill(2);
@@ -277,7 +277,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(reported).toEqual([]);
   }, 240_000);
 
-  test('tell what they do by their report, and by events on the map', async () => {
+  test('show their state in the report, and record Events on the map', async () => {
     const cluster = rig();
     await cluster.fill();
     const a = cluster.start('a');
@@ -307,7 +307,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     a.isCut = false;
   });
 
-  test('wait for a reconcile under way before another one may begin', async () => {
+  test('wait for a running reconcile before another replica opens the slot', async () => {
     const cluster = rig();
     await cluster.fill();
     const release = new AbortController();
@@ -332,7 +332,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(held.some((slot) => b.manager.shards?.slots.includes(slot as number))).toBe(true);
   });
 
-  test('abort what runs when the Lease may have expired, and write nothing', async () => {
+  test('abort running reconciles when the Lease may have expired, and write nothing', async () => {
     const cluster = rig();
     await cluster.fill();
     const reasons: unknown[] = [];
@@ -362,7 +362,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(cluster.overlaps).toEqual([]);
   });
 
-  test('read what others have live, and write none of it', async () => {
+  test('read objects of other replicas live, and refuse to write them', async () => {
     const cluster = rig();
     await cluster.fill();
     const got: unknown[] = [];
@@ -406,7 +406,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(got[0]).toMatchObject({ code: 'SHARD_NOT_OWNED' });
   });
 
-  test('all have kinds that are shared, whose events reach each of them', async () => {
+  test('each have all objects and events of a shared kind', async () => {
     const cluster = rig();
     await cluster.fill();
     const options = { cache: { perResource: new Map([[Classes, { shared: true }]]) } };
@@ -441,7 +441,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(reported).toEqual([]);
   });
 
-  test('drop timers of what has moved, and timers of others', async () => {
+  test('drop requests of timers for slots that have moved, and for slots of others', async () => {
     const cluster = rig();
     await cluster.fill();
     const runs: string[] = [];
@@ -481,7 +481,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(new Set(runs.map((run) => run.slice(2))).size).toBe(2 * TEAMS.length);
   });
 
-  test('end in their grace period though a reconcile goes on until it is told', async () => {
+  test('end in their grace period although a reconcile runs until its signal fires', async () => {
     const cluster = rig();
     await cluster.fill();
     const a = cluster.start('a', (_, { signal }) => whenAborted(signal));
@@ -497,7 +497,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect(items.map(({ spec }) => spec.holderIdentity ?? '')).toEqual(['', '']);
   });
 
-  test('write with what they know, if writes are strict', async () => {
+  test('add uid and resourceVersion to each write with strictWrites', async () => {
     const cluster = rig();
     await cluster.fill();
     const a = cluster.start('a', undefined, {
@@ -527,7 +527,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     expect((await cluster.others.get(Widgets, other)).spec?.size).toBe(6);
   });
 
-  test('refuse at the start what cannot be divided', async () => {
+  test('throw SHARD_CROSSED for kinds that are divided in different ways', async () => {
     const cluster = rig();
     const { manager } = cluster.make('a');
     const reconcile = (): void => undefined;
@@ -560,7 +560,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     );
   });
 
-  test('report a map function that leaves its namespace', async () => {
+  test('report a map function that returns a request for another namespace', async () => {
     const cluster = rig();
     const process = cluster.make('a');
     const handler = enqueueRequestsFromMapFunc(() => [at('x', 'team-1')]);
@@ -580,7 +580,7 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     reported.length = 0;
   });
 
-  test('are ready when their slots are warm', async () => {
+  test('are ready when their slots are open', async () => {
     const cluster = rig();
     await cluster.fill();
     const a = cluster.start('a');

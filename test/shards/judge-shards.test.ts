@@ -35,7 +35,7 @@ it('finds two runs of one object at once', () => {
   expect(overlaps({ ...hangs, killedAt: 40 }, log('b', run('x', 1, 500, 510)))).toBe(0);
 });
 
-it('counts of a process that was stopped in a run only what it then writes', () => {
+it('counts a run that was stopped as an overlap only if it writes afterwards', () => {
   const stops = [{ from: 12, to: 100 }];
   const b = log('b', run('x', 1, 50, 110));
   const quiet: ShardLogEntry[] = [
@@ -48,12 +48,12 @@ it('counts of a process that was stopped in a run only what it then writes', () 
   expect(overlaps(log('a', loud, { stops }), b)).toBe(1);
 });
 
-it('lists deletions', () => {
+it('lists the deletions that handlers were told', () => {
   const told = log('a', [{ kind: 'deleted', at: 5, key: 'x' }]);
   expect(judgeShards([told]).deletions).toEqual(['a: x']);
 });
 
-it('measures how long slots were open nowhere', () => {
+it('measures for how long no process had a slot open', () => {
   const opens = (at: number, slot = 3): ShardLogEntry => ({ kind: 'opens', at, slot });
   const closes = (at: number, slot = 3): ShardLogEntry => ({ kind: 'closes', at, slot });
   expect(gapsOf([log('a', [opens(1), closes(10)]), log('b', [opens(14)])], 0)).toEqual([4]);

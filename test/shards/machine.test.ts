@@ -101,14 +101,14 @@ const state = (more: Partial<MemberState>): MemberState => ({
 });
 
 describe('a replica', () => {
-  it('takes all slots when it is alone, and opens them', () => {
+  it('owns and opens all slots when it is alone', () => {
     const rig = new Rig();
     rig.run(5000);
     expect(new Set(rig.owners())).toEqual(new Set(['a']));
     expect(rig.machine.mayStart(0, rig.now)).toBe(true);
   });
 
-  it('shares a new map out only by a list of Leases that is younger than the map', () => {
+  it('gives out a new map only with a list of Leases that is younger than the map', () => {
     const rig = new Rig();
     rig.run(5000);
     rig.areListsLost = true;
@@ -136,7 +136,7 @@ describe('a replica', () => {
     expect(rig.server.leases.get('web-b')?.holder ?? '').toBe('');
   });
 
-  it('cuts the slots anew when all objects lie in one of them', () => {
+  it('chooses other edges when all objects are in one slot', () => {
     const place = 3n << 59n;
     const names = Array.from({ length: 200 }, (_, i) => [place + (BigInt(i) << 20n), 1] as const);
     let edges: readonly bigint[] | undefined;
@@ -191,7 +191,7 @@ describe('a replica', () => {
     expect(ours).toBeLessThanOrEqual(110);
   });
 
-  it('hands over and ends when a later release writes maps that it cannot read', () => {
+  it('releases its Leases and ends when a later release has written the map', () => {
     const rig = new Rig();
     rig.run(5000);
     const object = { ...(rig.server.map as MapView), version: ++rig.server.version };
@@ -206,7 +206,7 @@ describe('a replica', () => {
 });
 
 describe('the text of a map', () => {
-  it('of a later release is told from one that was changed by hand', () => {
+  it('of a later release is not taken for one that was changed by hand', () => {
     const data = dataOfMap(emptyMap(7, chooseEdges([])));
     expect(mapOfData(data)).toMatchObject({ epoch: 7 });
     const later = JSON.stringify({ ...JSON.parse(data.map as string), version: 2 });

@@ -43,7 +43,7 @@ const counts = (slots: readonly string[]) => {
 };
 
 describe('a plan', () => {
-  it('shares a new map out in blocks, once everybody has seen it', () => {
+  it('gives out a new map in blocks when all replicas have acknowledged it', () => {
     const map = emptyMap(10, edges);
     const late = named(member('a', { epoch: 10 }), member('b', { epoch: 9 }), member('c'));
     expect(plan(map, late, new PlanMemory(), SETTINGS, 0)).toBeUndefined();
@@ -54,7 +54,7 @@ describe('a plan', () => {
     expect(next).toMatchObject({ epoch: 11, floor: 0, moving: [] });
   });
 
-  it('gives the slots of a lost map back to those that have their objects', () => {
+  it('gives the slots of a lost map to the replicas that have their objects', () => {
     const map = emptyMap(10, edges);
     const even = ALL.filter((slot) => slot % 2 === 0);
     const odd = ALL.filter((slot) => slot % 2 === 1);
@@ -85,7 +85,7 @@ describe('a plan', () => {
     ).toBe(true);
   });
 
-  it('fills a replica that joins from the fullest, a bounded number at a time', () => {
+  it('moves slots from the fullest replica to a new one, a bounded number at a time', () => {
     const memory = new PlanMemory();
     let map = mapOf(ALL.map((slot) => (slot < 32 ? 'a' : 'b')));
     let most = 0;
@@ -131,7 +131,7 @@ describe('a plan', () => {
     expect(map.moving).toEqual([]);
   });
 
-  it('levels by objects, not by slots', () => {
+  it('levels the number of objects, not of slots', () => {
     const slots = ALL.map((slot) => (slot < 32 ? 'a' : 'b'));
     const heavy = ALL.slice(0, 32);
     const light = ALL.slice(32);
@@ -143,7 +143,7 @@ describe('a plan', () => {
     expect(next?.moving).toHaveLength(11);
   });
 
-  it('does not believe an acknowledgement of an older map', () => {
+  it('ignores an acknowledgement of an older map', () => {
     const moving = [{ slot: 3, from: 'a', to: 'b', since: 10 }];
     const map = mapOf(
       ALL.map((slot) => (slot % 2 ? 'a' : 'b')),
@@ -158,7 +158,7 @@ describe('a plan', () => {
     expect(at(10, [])?.map.slots[3]).toBe('b');
   });
 
-  it('gives a move up that takes too long, and spares the slot for a while', () => {
+  it('abandons a move that takes too long, and does not move the slot again for a while', () => {
     const moving = [{ slot: 3, from: 'a', to: 'b', since: 10 }];
     const slots = ALL.map((slot) => (slot < 60 ? 'a' : 'b'));
     const memory = new PlanMemory();
@@ -169,7 +169,7 @@ describe('a plan', () => {
     expect(next?.map.moving).toEqual([]);
     expect(next?.map.slots[3]).toBe('a');
     expect(next?.events).toEqual([
-      { reason: 'ShardMoveAbandoned', note: 'slot 3 stays with a: b did not take it' },
+      { reason: 'ShardMoveAbandoned', note: 'slot 3 stays with a: its move to b took too long' },
     ]);
     memory.quietUntil = 0;
     const later = plan(next?.map as ShardMap, members, memory, SETTINGS, 60_001);
@@ -177,7 +177,7 @@ describe('a plan', () => {
     expect(later?.map.moving.length).toBeGreaterThan(0);
   });
 
-  it('gives slots of a dead replica away at once, and those of one that leaves by moves', () => {
+  it('frees the slots of a dead replica at once, and moves those of one that leaves', () => {
     const slots = ALL.map((slot) => ['a', 'b', 'c'][slot % 3] as string);
     const dead = named(
       member('a', {}, { isDead: true, isCandidate: false }),
@@ -200,7 +200,7 @@ describe('the text of a map', () => {
     { moving: [{ slot: 1, from: 'web-1', to: 'web-2', since: 10 }] },
   );
 
-  it('is read as it was written', () => {
+  it('is read back as the same map', () => {
     expect(mapOfData(dataOfMap(map))).toEqual(map);
   });
 

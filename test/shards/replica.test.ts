@@ -198,7 +198,7 @@ const sum = (...processes: Process[]): number[] =>
   processes.flatMap((process) => process.runs()).sort((a, b) => a - b);
 
 describe('a replica', () => {
-  it('alone owns all slots, and says so in its Lease', async () => {
+  it('owns all slots when it is alone, and acknowledges them in its Lease', async () => {
     const rig = cluster();
     const a = rig.start('a');
     await rig.run(3 * RETRY);
@@ -216,7 +216,7 @@ describe('a replica', () => {
     expect(a.replica.slotOf('team-7')).toBeLessThan(SLOTS);
   });
 
-  it('shares the slots with another one, and takes over when that ends', async () => {
+  it('divides the slots with another one, and gets its slots when that ends', async () => {
     const rig = cluster();
     const a = rig.start('a');
     await rig.run(3 * RETRY);
@@ -234,7 +234,7 @@ describe('a replica', () => {
     expect(await rig.lease('web-b-1')).toMatchObject({ kind: 'Status', code: 404 });
   });
 
-  it('waits for work under way before another one begins', async () => {
+  it('closes a slot and waits for its work before another one opens it', async () => {
     const rig = cluster();
     const a = rig.start('a');
     a.workMs = 5000;
@@ -247,7 +247,7 @@ describe('a replica', () => {
     expect(sum(a, b)).toEqual(ALL);
   });
 
-  it('reports slots, replicas, ages and moves, and for how long slots had no owner', async () => {
+  it('reports slots, replicas, ages of Leases, moves and the time without an owner', async () => {
     const rig = cluster();
     const a = rig.start('a');
     await rig.run(3 * RETRY);
@@ -275,7 +275,7 @@ describe('a replica', () => {
     expect(b.replica.report().moves).toMatchObject({ died: 32 });
   });
 
-  it('that is killed is replaced after a lease', async () => {
+  it('loses its slots to others a lease duration after it was killed', async () => {
     const rig = cluster();
     const a = rig.start('a');
     const b = rig.start('b');
@@ -308,7 +308,7 @@ describe('a replica', () => {
     expect(sum(a, b)).toEqual(ALL);
   });
 
-  it('without a line gives up before others begin, and comes back under another name', async () => {
+  it('closes its slots in time when it is cut off, and joins again by another name', async () => {
     const rig = cluster();
     const a = rig.start('a');
     const b = rig.start('b');
@@ -326,7 +326,7 @@ describe('a replica', () => {
     expect(sum(a, b)).toEqual(ALL);
   });
 
-  it('goes on after the API server was away for longer than a lease', async () => {
+  it('keeps its slots when the API server was away for longer than a lease', async () => {
     const rig = cluster();
     const a = rig.start('a');
     const b = rig.start('b');
@@ -343,7 +343,7 @@ describe('a replica', () => {
     expect([a.replica.replica, b.replica.replica]).toEqual(['a-1', 'b-1']);
   });
 
-  it.each(['deleted', 'spoiled'])('writes a map that was %s anew', async (how) => {
+  it.each(['deleted', 'changed'])('writes a new map when the old one was %s', async (how) => {
     const rig = cluster();
     const a = rig.start('a');
     const b = rig.start('b');
@@ -363,7 +363,7 @@ describe('a replica', () => {
     expect((await mapOf(rig))?.epoch).toBeGreaterThan(before);
   });
 
-  it('asked to hurry ends without an heir', async () => {
+  it('ends without a new owner of its slots when it is told to end now', async () => {
     const rig = cluster();
     const a = rig.start('a');
     await rig.run(3 * RETRY);
@@ -374,7 +374,7 @@ describe('a replica', () => {
     expect(a.open.size).toBe(0);
   });
 
-  it('hands over and fails when a later release writes maps', async () => {
+  it('closes its slots and rejects when a later release has written the map', async () => {
     const rig = cluster();
     const a = rig.start('a');
     await rig.run(3 * RETRY);
@@ -394,7 +394,7 @@ describe('a replica', () => {
     expect((await rig.map()).data).toEqual(later.data);
   });
 
-  it('runs nothing while a leader of a release with leader election holds the Lease', async () => {
+  it('opens no slot while a leader by leader election holds the Lease', async () => {
     const rig = cluster();
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     const write = async (method: string, holder: string): Promise<void> => {
@@ -423,7 +423,7 @@ describe('a replica', () => {
     expect(a.runs()).toEqual(ALL);
   });
 
-  it('that hangs at its end is left to expire', async () => {
+  it('leaves its Lease to expire when its work does not end', async () => {
     const rig = cluster();
     const a = rig.start('a');
     const b = rig.start('b');
@@ -438,7 +438,7 @@ describe('a replica', () => {
     expect(b.runs()).toEqual(ALL);
   });
 
-  it('calls functions that failed again, and reports them', async () => {
+  it('calls functions of the host again when they fail, and reports the errors', async () => {
     const rig = cluster();
     const failed: string[] = [];
     const once = (what: string): void => {
@@ -472,7 +472,7 @@ describe('a replica', () => {
     expect(errors).toEqual(failed.map((what) => `${what} failed`));
   });
 
-  it('refuses options that cannot work', async () => {
+  it('rejects invalid options', async () => {
     const rig = cluster();
     const make = (options: object) => (): unknown => rig.start('x', invalidArgument(options));
     expectError(make({ id: 'Web_1' }), 'INVALID_ARGUMENT', 'id', '63');

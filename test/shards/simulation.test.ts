@@ -18,7 +18,7 @@ const CHANGES_OF_ONE = 20;
 const ours: MakeMachine = (settings, weightOf) => new ShardMachine(settings, weightOf);
 
 describe(`simulated replicas (CAPSTAN_SEED=${seed})`, () => {
-  it('run each slot once, and settle', () => {
+  it('run each slot in one process at a time, and stop moving slots', () => {
     const sum = { changes: 0, events: 0, moves: 0, takeovers: 0, rewrites: 0, cuts: 0, works: 0 };
     let settledMs = 0;
     for (let one = seed; sum.changes < CHANGES; one = (one + 1) % 2 ** 32) {
@@ -60,7 +60,7 @@ interface Mutant {
 
 const MUTANTS: readonly Mutant[] = [
   {
-    what: 'a slot that is open counts as let go',
+    what: 'an open slot counts as let go',
     file: 'local-slots.ts',
     from: 'moveOf(map, slot)?.from === this.#me',
     to: 'false',
@@ -78,13 +78,13 @@ const MUTANTS: readonly Mutant[] = [
     to: '',
   },
   {
-    what: 'clocks are taken to run alike',
+    what: 'a Lease is relied on for its whole duration, whatever the clocks',
     file: 'machine.ts',
     from: 'leaseDuration / maxClockSkewRatio',
     to: 'leaseDuration * 1',
   },
   {
-    what: 'work under way is not awaited',
+    what: 'a slot is let go before its work has ended',
     file: 'local-slots.ts',
     from: "this.#states[slot] = 'draining';\n    this.#hurried",
     to: "this.#states[slot] = 'warm';\n    this.#hurried",
@@ -102,19 +102,19 @@ const MUTANTS: readonly Mutant[] = [
     to: 'return this.#ended === undefined;',
   },
   {
-    what: 'slots are shared out before everybody has seen that the map is a new one',
+    what: 'slots are given out before all replicas have acknowledged a new map',
     file: 'plan.ts',
     from: 'if (this.#map.floor === 0) return true;',
     to: 'return true;',
   },
   {
-    what: 'slots are run on when other edges have made other slots of them',
+    what: 'slots stay open when the map has other edges',
     file: 'local-slots.ts',
     from: "isSameCut ? role : 'none'",
     to: 'role',
   },
   {
-    what: 'an answer to an earlier request for objects counts',
+    what: 'the answer to an earlier warm counts',
     file: 'local-slots.ts',
     from: "'warming' && this.#tokens[slot] === token",
     to: "'warming'",
@@ -133,7 +133,7 @@ describe('the simulation', () => {
     expect(violation).toMatch(/ is run by|after the faults|without its|under its work|moves/);
   });
 
-  it('leaves out of a failure what it does not need', async () => {
+  it('reduces a failure to the changes that it needs', async () => {
     const [{ file, from, to }] = MUTANTS as [Mutant];
     const make = await mutated(file, from, to);
     const scenario = drawScenario(1, CHANGES_OF_ONE);

@@ -79,7 +79,7 @@ describe('slots as text', () => {
     expect(slotsOfText(text)).toEqual(slots);
   });
 
-  it.each(['64', '5-3', 'x', '1,,2', '-1'])('"%s" is none', (text) => {
+  it.each(['64', '5-3', 'x', '1,,2', '-1'])('rejects "%s"', (text) => {
     expect(slotsOfText(text)).toBeUndefined();
   });
 });
