@@ -122,7 +122,7 @@ it('exits with 2 without a living owner of a slot, or a map to follow', async ()
   await client.update(ConfigMap, { ...map, data: { ...map.data, map: '{}' } });
   const changed = await shards('web', '--namespace', NAMESPACE);
   expect(changed).toMatchObject({ code: 2 });
-  expect(changed.stdout).toContain('was changed by somebody else');
+  expect(changed.stdout).toContain('was changed by hand');
 });
 
 it('refuses arguments that cannot be meant', async () => {
