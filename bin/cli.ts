@@ -131,15 +131,15 @@ Example: capstan crd src/controllers.ts --out deploy/crd.yaml
     help: `Usage: capstan types <file-or-address>... [options]
        capstan types --cluster [options]
 
-Prints a TypeScript module with an interface and a resource for each kind and served version of
-CustomResourceDefinitions, which files, addresses or stdin (-) have as YAML or JSON, or modules
-export. YAML needs the package "yaml". What is no definition is left out.
+Prints a TypeScript module with an interface and a resource for each kind and served version of the
+given CustomResourceDefinitions. These are in files, at addresses or on stdin (-), as YAML or JSON,
+or exports of modules. YAML needs the package "yaml". Objects of other kinds are ignored.
 
   --cluster              takes the definitions of the cluster of the kubeconfig
   --kubeconfig <file>    of that cluster   (default: KUBECONFIG, ~/.kube/config or the own Pod)
   --context <name>       of the kubeconfig (default: its current one)
-  --group <group>        writes this group alone; may be given several times
-  --kind <Kind>          writes this kind alone; may be given several times
+  --group <group>        writes only this group; may be given several times
+  --kind <Kind>          writes only this kind; may be given several times
   --out <file>           writes the module there; when anything fails, the file stays as it was
   --check                writes nothing, and fails if the file of --out differs
 
@@ -183,7 +183,7 @@ Example: capstan webhooks src/webhooks.ts --service default/website-webhook
     run: webhooks,
   },
   rbac: {
-    summary: 'prints the least Roles for what a program has asked, or checks Roles',
+    summary: 'prints the smallest Roles for the recorded requests of a program, or checks Roles',
     help: RBAC_HELP,
     options: RBAC_FLAGS,
     run: ({ values, positionals }) => runRbac(positionals, values),

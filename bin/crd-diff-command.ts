@@ -14,9 +14,9 @@ import { usage } from './usage.ts';
 export const CRD_DIFF_HELP = `Usage: capstan crd diff <old> <new> [options]
        capstan crd diff --cluster <new>... [options]
 
-Prints what in new CustomResourceDefinitions breaks clients of the old ones, or objects that are
-stored, by rule and with the path. Old and new are files, addresses or stdin (-) with YAML or JSON,
-or modules that export definitions. The exit code is 0 without a breaking change, 2 with one, and 1
+Prints the changes of CustomResourceDefinitions that break clients or stored objects, each with its
+path and its rule. Old and new definitions are files, addresses or stdin (-) with YAML or JSON, or
+modules that export definitions. The exit code is 0 without a breaking change, 2 with one, and 1
 when the command fails.
 
   --cluster              compares with the definitions of the cluster of the kubeconfig

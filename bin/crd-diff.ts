@@ -1,40 +1,40 @@
 /**
- * `capstan crd diff`: what in a new CustomResourceDefinition breaks clients, or objects that are
- * stored, by rule and with the path. A change that only allows more is none of these.
+ * `capstan crd diff`: the changes of a CustomResourceDefinition that break clients or stored
+ * objects, by path and rule. A change that only allows more values is not one of them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { CRDVersion, CustomResourceDefinition, StructuralSchema } from 'capstan/client';
 
 /** The rules, with what breaks. */
 export const RULES = {
-  'definition-removed': 'the definition is gone, and with it all objects',
+  'definition-removed': 'the definition and all its objects are deleted',
   'scope-changed': 'the server refuses it',
   'names-changed': 'the kind or its list kind has another name',
-  'short-name-removed': 'kubectl does not know the short name any more',
+  'short-name-removed': 'kubectl no longer knows the short name',
   'version-removed': 'clients of a served version get 404',
   'version-not-served': 'clients of the version get 404',
   'stored-version-removed': 'objects may be stored in the version: the server refuses it',
-  'conversion-removed': 'versions are not converted any more',
-  'status-changed': 'the status subresource came or went, so writes of status go elsewhere',
-  'scale-changed': 'autoscalers find no scale subresource, or other members behind it',
-  'selectable-field-removed': 'a field selector of it is refused',
-  'field-removed': 'the server drops the member',
-  'type-changed': 'values of the old type are refused, or readers get another one',
-  'map-changed': 'members of any name came or went',
-  'unknown-fields-dropped': 'members that the schema does not name were kept, and are dropped now',
-  'required-added': 'objects without the member are refused',
+  'conversion-removed': 'the API server no longer converts objects between versions',
+  'status-changed': 'the status subresource was added or removed: other requests write the status',
+  'scale-changed': 'the scale subresource was removed, or uses other fields',
+  'selectable-field-removed': 'field selectors of this field are refused',
+  'field-removed': 'the API server prunes the field',
+  'type-changed': 'values of the old type are refused, or clients read another type',
+  'map-changed': 'the object is no longer a map with any keys',
+  'unknown-fields-dropped': 'unknown fields were preserved, and are pruned now',
+  'required-added': 'objects without the field are refused',
   'enum-value-removed': 'objects with the value are refused',
-  'enum-added': 'values are restricted that were not',
-  'null-refused': 'null was kept, and is dropped or refused now',
+  'enum-added': 'any value was allowed, and only the enum is now',
+  'null-refused': 'null was allowed, and is pruned or refused now',
   'limit-tightened': 'values beyond the new limit are refused',
-  'pattern-changed': 'texts that do not match the new pattern are refused',
-  'format-changed': 'texts that have not the new format are refused',
-  'union-changed': 'another combination of members is demanded (oneOf, anyOf, allOf, not)',
+  'pattern-changed': 'strings that do not match the new pattern are refused',
+  'format-changed': 'strings without the new format are refused',
+  'union-changed': 'oneOf, anyOf, allOf or not restricts values in another way',
   'rule-added': 'objects that break the new CEL rule are refused',
-  'default-changed': 'objects without the member get another value, or none',
-  'list-type-changed': 'server-side apply merges the list in another way, or finds duplicates',
+  'default-changed': 'objects without the field get another default, or none',
+  'list-type-changed': 'server-side apply merges the list in another way, or refuses duplicates',
   'map-type-changed': 'server-side apply merges the object in another way',
-  'embedded-changed': 'apiVersion, kind and metadata are demanded, or not kept, in the object',
+  'embedded-changed': 'apiVersion, kind and metadata become required in the object, or are pruned',
 } as const;
 
 export type ChangeRule = keyof typeof RULES;
@@ -43,7 +43,7 @@ export type ChangeRule = keyof typeof RULES;
 export interface BreakingChange {
   /** The name of the definition. */
   readonly definition: string;
-  /** Empty for what concerns all versions. */
+  /** Empty for a change of all versions. */
   readonly version: string;
   /** Such as `spec.ports[].name` or `spec.labels.*`; empty for the object or the version itself. */
   readonly path: string;
@@ -121,7 +121,11 @@ function compareVersions(was: CRDVersion, is: CRDVersion, report: Report): void 
   const selectable = (is.selectableFields ?? []).map(({ jsonPath }) => jsonPath);
   for (const { jsonPath } of was.selectableFields ?? [])
     if (!selectable.includes(jsonPath))
-      report(jsonPath.replace(/^\./, ''), 'selectable-field-removed', 'selectable → not');
+      report(
+        jsonPath.replace(/^\./, ''),
+        'selectable-field-removed',
+        'selectable → not selectable',
+      );
   const [before, after] = [was.schema?.openAPIV3Schema, is.schema?.openAPIV3Schema];
   if (before !== undefined && after !== undefined) compareSchemas(before, after, '', report);
 }
@@ -149,11 +153,11 @@ function typeOf(schema: StructuralSchema): string {
   return schema.type ?? 'any';
 }
 
-/** Keywords whose value may only grow, or only fall. */
+/** Keywords whose value may not rise, and those whose value may not fall. */
 const LOWER = ['minimum', 'minLength', 'minItems', 'minProperties'] as const;
 const UPPER = ['maximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
 
-/** What restricts values. */
+/** The keywords that restrict values. */
 function compareValues(
   was: StructuralSchema,
   is: StructuralSchema,
@@ -196,7 +200,7 @@ function compareValues(
     report(path, 'default-changed', change(was.default, is.default));
 }
 
-/** Whether whatever is a multiple of the old number is one of the new number. */
+/** Whether each multiple of the old number is a multiple of the new one. */
 function isMultiple(old: number | undefined, now: number): boolean {
   return old !== undefined && Number.isInteger(old / now);
 }
@@ -244,8 +248,7 @@ function compareMembers(
   if (isMap(any) && isMap(anyNow)) {
     if (typeof any === 'object' && typeof anyNow === 'object')
       compareSchemas(any, anyNow, below('*'), report);
-  } else if (isMap(any) && !keepsUnknown)
-    report(path, 'map-changed', 'members of any name → named members');
+  } else if (isMap(any) && !keepsUnknown) report(path, 'map-changed', 'any keys → named fields');
   for (const [name, member] of Object.entries(before)) {
     const now = own(after, name) ?? (typeof anyNow === 'object' ? anyNow : undefined);
     if (now !== undefined) compareSchemas(member, now, below(name), report);
@@ -257,7 +260,7 @@ function compareMembers(
       report(below(name), 'required-added', 'optional → required');
 }
 
-/** JSON with members in the order of their names, and without what restricts nothing. */
+/** The schema without descriptions. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== 'object' || value === null) return value;

@@ -11,17 +11,17 @@ import { writeWhole } from './whole-file.ts';
 export const CRD_MIGRATE_HELP = `Usage: capstan crd migrate <name>... [options]
        capstan crd migrate --all [options]
 
-Writes the objects of CustomResourceDefinitions anew, so that all are stored in the storage version,
-and then takes the other versions out of status.storedVersions. Only then can a version be removed.
-Run it when the definition with the new storage version is installed on all API servers. It changes
-no member of an object, and may be run again at any time.
+Writes all objects of CustomResourceDefinitions again, so that the API server stores them in the
+storage version, and then removes the other versions from status.storedVersions. Only then can a
+version be removed from the definition. Run it when all API servers have the definition with the new
+storage version. It changes no field of an object, and may be run again at any time.
 
-  --all                  all definitions that have other versions in status.storedVersions
+  --all                  migrates all definitions with other versions in status.storedVersions
   --kubeconfig <file>    of the cluster    (default: KUBECONFIG, ~/.kube/config or the own Pod)
   --context <name>       of the kubeconfig (default: its current one)
-  --page <n>             objects that are read at a time      (default: 500)
+  --page <n>             objects that are read in one request (default: 500)
   --concurrency <n>      objects that are written at a time   (default: 8)
-  --state <file>         remembers there where it is, and goes on there when it was interrupted
+  --state <file>         stores the progress there; an interrupted run continues from it
   --dry-run              writes nothing, and counts the objects
 
 Example: capstan crd migrate websites.example.com --state migration.json
@@ -113,7 +113,7 @@ async function readState(path: string): Promise<MigrationState | undefined> {
   return attempt(`${path} could not be read as the state of a migration`, () => {
     const state = JSON.parse(text) as MigrationState;
     if (typeof state.continue !== 'string' || !Number.isInteger(state.written))
-      throw new Error('it is none');
+      throw new Error('expected the members continue and written');
     return state;
   });
 }

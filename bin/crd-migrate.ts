@@ -1,8 +1,8 @@
 /**
- * `capstan crd migrate`: writes all objects of a kind anew, so that the server stores them in the
- * storage version, and then says so in `status.storedVersions`. An object is written by an empty
- * patch, which changes none of its members and overwrites no write of others. As Kubernetes'
- * storage version migrator does.
+ * `capstan crd migrate`: writes all objects of a kind again, so that the server stores them in the
+ * storage version, and then updates `status.storedVersions`. It sends an empty patch for each
+ * object, which changes no field and overwrites no write of another client. Kubernetes: the storage
+ * version migrator.
  */
 import { CapstanError } from 'capstan';
 import { defineResource, type KubeObject, type StatusError } from 'capstan/cache';
@@ -19,7 +19,7 @@ import {
   retryOnError,
 } from 'capstan/client';
 
-/** Where an interrupted migration goes on. */
+/** The progress of a migration. */
 export interface MigrationState {
   readonly definition: string;
   readonly uid: string;
@@ -27,16 +27,16 @@ export interface MigrationState {
   readonly storage: string;
   /** The continue token of the next page. */
   readonly continue: string;
-  /** Objects that were written so far. */
+  /** How many objects were written. */
   readonly written: number;
 }
 
 export interface MigrationOptions {
   readonly pageSize: number;
-  /** Objects that are written at a time. */
+  /** How many objects are written at the same time. */
   readonly concurrency: number;
   readonly dryRun: boolean;
-  /** The state of a former run. It is ignored if the definition is another one by now. */
+  /** The state of an interrupted run. It is ignored if the definition has changed since. */
   readonly state?: MigrationState | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called after each page but the last. */
@@ -48,13 +48,13 @@ export interface Migration {
   readonly storage: string;
   /** `status.storedVersions` before. */
   readonly stored: readonly string[];
-  /** With `dryRun` the objects that would be written. */
+  /** How many objects were written; with `dryRun`, how many would be. */
   readonly written: number;
 }
 
-/** Objects that could not be written, at most so many of them in an error. */
+/** How many failures an error names. */
 const SHOWN = 3;
-/** In milliseconds: 0.2, 0.4, 0.8, 1.6 and 3.2 s. */
+/** Pauses of 0.2, 0.4, 0.8, 1.6 and 3.2 s. */
 const PATIENT = { steps: 6, duration: 200, factor: 2, jitter: 0.1 };
 
 /**
@@ -95,7 +95,7 @@ function servedResource({ metadata, spec }: CustomResourceDefinition) {
   if (version === undefined)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${metadata.name} expected a served version, through which its objects are written, got none`,
+      `${metadata.name} expected a served version, to write its objects, got none`,
     );
   return defineResource<KubeObject>()({
     group: spec.group,
@@ -106,7 +106,7 @@ function servedResource({ metadata, spec }: CustomResourceDefinition) {
   });
 }
 
-/** Writes all objects, page by page; resolves with their number. */
+/** Writes all objects, page by page. Resolves with their number. */
 async function rewrite(
   client: Client,
   crd: CustomResourceDefinition,
@@ -153,8 +153,8 @@ async function rewrite(
 }
 
 /**
- * The token with which a server goes on after a token that is too old. The rest of the list is of a
- * later time, which does not matter: what was written since is stored in the storage version.
+ * The new token that a server sends with "expired". With it the list continues at a newer
+ * resourceVersion. Objects that were written in between are stored in the storage version already.
  */
 function tokenAfterExpiry(error: unknown): string | undefined {
   if (!isResourceExpired(error)) return undefined;
@@ -183,7 +183,7 @@ async function writePage(
         written++;
       } catch (error) {
         if (signal?.aborted === true) throw error;
-        // An object that is gone is stored in no version.
+        // A deleted object needs no write.
         if (!isNotFound(error))
           failures.push(`${namespace === '' ? '' : `${namespace}/`}${name}: ${errorText(error)}`);
       }
@@ -193,13 +193,13 @@ async function writePage(
   return written;
 }
 
-/** A conflict here is one that the server has retried in vain. */
+/** The server itself has retried a patch before it answers with a conflict. */
 const isPassing = (error: unknown): boolean =>
   isConflict(error) || isTooManyRequests(error) || isServerTimeout(error);
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : '');
 
-/** Throws if the definition has changed meanwhile: then objects may be stored in other versions. */
+/** Throws if the definition has changed meanwhile, as objects may then have another version. */
 async function writeStoredVersions(
   client: Client,
   was: CustomResourceDefinition,

@@ -21,24 +21,25 @@ import { writeWhole } from './whole-file.ts';
 export const RBAC_HELP = `Usage: capstan rbac <record>... [options]
        capstan rbac <record>... --check <role.yaml> [options]
 
-Prints the least Roles for what a program has asked, with the reason of each rule. A record is a
-file, an address or stdin (-): what a manager wrote to the file of CAPSTAN_RECORD_ACCESS, what a
-running one shows at /debug/capstan/access, or the audit log of an API server. Where the program
-watches in all namespaces, what it asked in one it may do in all.
+Prints the smallest Roles for the recorded requests of a program, with the reason of each rule. A
+record is a file, an address or stdin (-): the file of CAPSTAN_RECORD_ACCESS that a manager wrote,
+the path /debug/capstan/access of a running manager, or the audit log of an API server. If the
+program watches a kind in all namespaces, its requests for such objects become a ClusterRole.
 
   --name <name>                of the Roles   (default: controller)
   --service-account <ns/name>  prints bindings to this account too
-  --exact                      names and namespaces exactly as they were asked
-  --namespace <from=to>        asked in one namespace, needed in another; may be given several times
-  --ignore <text>              leaves out requests of code whose place has this text, such as test/;
+  --exact                      uses the recorded names and namespaces
+  --namespace <from=to>        moves requests from one namespace to another; may be given several
+                               times
+  --ignore <text>              leaves out requests of code whose file has this text, such as test/;
                                may be given several times
-  --user <name>                of an audit log: counts this user alone; may be given several times
-  --all                        also what every user may do, as discovery
+  --user <name>                reads only this user of an audit log; may be given several times
+  --all                        prints also what every user may do, such as discovery
   --out <file>                 writes the Roles there
-  --check <role.yaml>          prints what in these Roles is missing, or was never asked, instead;
-                               may be given several times. The exit code is 0 if they are equal, 2
-                               if not, and 1 when the command fails
-  --allow-wider                with --check: only what is missing counts
+  --check <role.yaml>          prints instead which permissions these Roles lack, and which were
+                               never used; may be given several times. The exit code is 0 if there
+                               are none, 2 if there are, and 1 when the command fails
+  --allow-wider                with --check: reports only missing permissions
   --json                       with --check: prints an array of { kind, message }
 
 Example: CAPSTAN_RECORD_ACCESS=access.jsonl npm test && capstan rbac access.jsonl --name website
@@ -103,7 +104,7 @@ export async function runRbac(
   if (needs.length === 0)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${positionals.join(', ')} expected requests that need a permission, got none`,
+      `${positionals.join(', ')} expected recorded requests that need a permission, got none`,
     );
   const roles = rolesText(needs, name, account);
   if (values.out === undefined) return { text: roles, code: 0 };
@@ -125,7 +126,7 @@ async function sourcesOf(positionals: readonly string[]): Promise<Sources> {
   );
 }
 
-/** The paths of this folder are shown relative to it. */
+/** Shows paths below the current folder relative to it. */
 function withPlacesFromHere(one: Asked): Asked {
   const here = [`${pathToFileURL(process.cwd()).href}/`, `${process.cwd()}${sep}`];
   const short = (place: string): string =>
@@ -163,8 +164,8 @@ interface RoleDocument {
 }
 
 /**
- * The rules of the Roles in a file. A ClusterRole counts in the namespaces of the RoleBindings that
- * the file has for it, if it has no ClusterRoleBinding.
+ * The rules of the Roles in a file. A ClusterRole holds in all namespaces, unless the file has
+ * RoleBindings for it and no ClusterRoleBinding.
  */
 async function rulesIn(source: string): Promise<RoleRule[]> {
   const content = await attempt(`${source} could not be read`, () => readSource(source));
@@ -199,7 +200,7 @@ async function rulesIn(source: string): Promise<RoleRule[]> {
   });
 }
 
-/** Where a Role counts: '' is everywhere. */
+/** The namespaces in which a Role holds: '' for all. */
 function namespacesOf(
   { kind, metadata }: RoleDocument,
   documents: readonly RoleDocument[],

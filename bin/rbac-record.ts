@@ -1,7 +1,4 @@
-/**
- * Reads what a program has asked: lines of the record of a manager, or of the audit log of an API
- * server.
- */
+/** Reads the requests of a program: from the record of a manager, or an API server's audit log. */
 import { CapstanError } from 'capstan';
 import type { AccessEntry } from 'capstan/client';
 
@@ -21,11 +18,11 @@ export interface Asked {
   readonly by: Readonly<Record<string, number>>;
 }
 
-/** Which lines count. */
+/** Which lines are read. */
 export interface LineChoice {
-  /** Places that have one of these texts do not count. */
+  /** Requests from files with one of these texts are left out. */
   readonly ignore: readonly string[];
-  /** Of an audit log: these users alone. */
+  /** The users of an audit log that are read. Empty: all. */
   readonly users: readonly string[];
 }
 
@@ -57,8 +54,8 @@ interface AuditEvent {
 export type Sources = readonly (readonly [source: string, text: string])[];
 
 /**
- * What all sources have asked. The owner of an object whose deletion it blocks becomes `update` of
- * the owner's finalizers.
+ * The requests of all sources. An owner reference with `blockOwnerDeletion` becomes `update` of the
+ * owner's finalizers.
  *
  * @throws CapstanError INVALID_ARGUMENT for a line that is none of a record
  */
@@ -168,7 +165,7 @@ interface Owner {
   blockOwnerDeletion?: boolean;
 }
 
-/** The line without the places that do not count; nothing if none is left. */
+/** The line without the places that are left out; nothing if no place remains. */
 function withoutIgnored(line: Line, ignore: readonly string[]): Line[] {
   if (ignore.length === 0) return [line];
   const places = Object.entries(line.by);

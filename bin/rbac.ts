@@ -1,18 +1,18 @@
 /**
- * The least Roles for what a program has asked, and the differences between these and Roles that
- * are there.
+ * Makes the smallest Roles for the recorded requests of a program, and compares existing Roles with
+ * them.
  */
 import { nearestWord } from './nearest.ts';
 import type { Asked } from './rbac-record.ts';
 import { isKeyword } from './yaml.ts';
 
-/** How Roles are made of what was asked. */
+/** How Roles are made from recorded requests. */
 export interface RoleChoice {
   /** The name of the Roles. */
   readonly name: string;
-  /** Names and namespaces exactly as they were asked. */
+  /** Uses the recorded names and namespaces. */
   readonly exact: boolean;
-  /** Also what every user may do. */
+  /** Includes permissions that every user has. */
   readonly all: boolean;
 }
 
@@ -29,11 +29,11 @@ export interface Need {
   /** Undefined: of any name. */
   readonly names: readonly string[] | undefined;
   readonly asked: readonly Asked[];
-  /** Why it is needed, where it was not asked itself. */
+  /** Why it is needed, if it was not recorded. */
   readonly note?: string;
 }
 
-/** A rule of a Role that is there. */
+/** A rule of an existing Role. */
 export interface RoleRule {
   /** Of the Role or ClusterRole: `ClusterRole web`. */
   readonly of: string;
@@ -46,7 +46,7 @@ export interface RoleRule {
   readonly nonResourceURLs: readonly string[];
 }
 
-/** A difference: a permission that is missing, or one that was not used. */
+/** A permission that is missing, or one that was never used. */
 export interface Difference {
   readonly kind: 'too small' | 'wider';
   readonly message: string;
@@ -68,8 +68,8 @@ const OTHER_VERBS = ['bind', 'escalate', 'impersonate', 'use', 'approve', 'sign'
 const LEASES = 'leases';
 
 /**
- * What a part of the package asks in other situations than the recorded one: an informer lists
- * where it cannot stream, and a lease that was there has to be created elsewhere.
+ * Verbs that a part of the package also needs in other situations: an informer lists if the server
+ * has no watch list, and leader election creates a Lease that does not exist.
  */
 const TOGETHER: readonly { by: string; verbs: readonly string[]; resource?: string }[] = [
   { by: 'informer', verbs: ['list', 'watch'] },
@@ -79,7 +79,7 @@ const TOGETHER: readonly { by: string; verbs: readonly string[]; resource?: stri
   { by: 'event recorder', verbs: ['create', 'patch'], resource: 'events' },
 ];
 
-/** What each user may do: system:discovery and system:basic-user. */
+/** What every user may read: system:discovery and system:basic-user. */
 const EVERYBODY =
   /^\/(?:api|apis|openapi|healthz|livez|readyz|version|\.well-known\/openid-configuration)(?:\/|$)/;
 const OWN_REVIEWS = /^selfsubject(?:access|rules)?reviews$/;
@@ -129,16 +129,16 @@ export function needsOf(asked: readonly Asked[], { exact, all }: RoleChoice): Ne
 
 /** Each replica of shards has a lease of its own. */
 const isOfReplica = (one: Asked): boolean => isLeases(one) && 'shards' in one.by;
-/** Verbs that are of no name. */
+/** Verbs that resourceNames cannot restrict. */
 const NAMELESS: ReadonlySet<string> = new Set(['create', 'deletecollection']);
 const namesIn = (asked: readonly Asked[]): string[] => asked.flatMap(({ names }) => names);
 const isLeases = ({ group, resource }: Pick<Need, 'group' | 'resource'>): boolean =>
   group === 'coordination.k8s.io' && resource === LEASES;
-/** A Namespace is an object of the cluster, though the server sees a request for it as within. */
+/** A Namespace is cluster-scoped, but the server takes a request for it as one within it. */
 const isNamespaces = ({ group, resource }: Asked): boolean =>
   group === '' && /^namespaces(?:\/|$)/.test(resource);
 
-/** Kinds of objects without a namespace, of which a list looks like one in all namespaces. */
+/** Cluster-scoped kinds: a list of one looks like a list in all namespaces. */
 const OF_CLUSTER = new Set(
   (
     'nodes namespaces persistentvolumes componentstatuses customresourcedefinitions apiservices ' +
@@ -153,9 +153,9 @@ const OF_CLUSTER = new Set(
 const OF_MANY: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
 /**
- * Whether a permission of one namespace is needed in all. A program that lists or watches a kind in
- * all namespaces does in each what it did where it met objects of that kind; what it asked
- * elsewhere, such as its own namespace, is asked there alone.
+ * Whether a permission in one namespace is needed in all. If a program lists or watches a kind in
+ * all namespaces, its requests in the namespaces of those objects are needed in all. Its requests
+ * in other namespaces, such as its own, are not.
  */
 function spread(asked: readonly Asked[]): (one: Asked) => boolean {
   const kind = ({ group, resource }: Asked): string => `${group} ${resource.split('/')[0]}`;
@@ -176,7 +176,7 @@ function spread(asked: readonly Asked[]): (one: Asked) => boolean {
   return (one) => watched.size > 0 && !isLeases(one) && (met.size === 0 || met.has(one.namespace));
 }
 
-/** Whether a need is part of another one. */
+/** Whether one need covers another. */
 function includes(whole: Need, part: Need): boolean {
   if (whole.verb !== part.verb || whole.group !== part.group || whole.path !== part.path)
     return false;
@@ -281,7 +281,7 @@ function comments(needs: readonly Need[]): string {
 
 const MOST_PLACES = 3;
 
-/** Who asked, how often and where. */
+/** Which code sent the requests, how many, and in which namespaces. */
 export function reasonOf({ asked, note, namespace }: Need): string {
   if (asked.length === 0) return note ?? '';
   const places = new Map<string, number>();
@@ -306,7 +306,7 @@ function some(words: readonly string[], most: number): string {
   return `${words.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** What is missing in rules that are there, and what in them was never asked. */
+/** What the rules lack, and what they allow that was never used. */
 export function differences(needs: readonly Need[], rules: readonly RoleRule[]): Difference[] {
   const found: Difference[] = [];
   for (const need of needs) {
@@ -385,7 +385,7 @@ function meant(resource: string, group: string, rules: readonly RoleRule[]): str
 const quoted = (words: readonly string[]): string =>
   words.map((word) => JSON.stringify(word)).join(', ');
 
-/** What a rule allows that was not asked: each verb of each resource, wildcards as a whole. */
+/** What a rule allows that was never used: each verb of each resource; a wildcard counts once. */
 function widerIn(rule: RoleRule, needs: readonly Need[]): Difference[] {
   const found: Difference[] = [];
   const wider = (message: string): number =>
@@ -395,9 +395,9 @@ function widerIn(rule: RoleRule, needs: readonly Need[]): Difference[] {
       const used = needs.filter(
         (need) => need.path !== '' && matchesURL(url, need.path) && has([verb], need.verb),
       );
-      if (used.length === 0) wider(`${verb} of ${url} was never asked`);
+      if (used.length === 0) wider(`${verb} of ${url} was never used`);
       else if (verb === '*' || url.endsWith('*'))
-        wider(`${verb} of ${url} stands for more than was asked: ${list(used)}`);
+        wider(`${verb} of ${url} allows more than was used: ${list(used)}`);
     }
   for (const group of rule.apiGroups)
     for (const resource of rule.resources) {
@@ -406,11 +406,11 @@ function widerIn(rule: RoleRule, needs: readonly Need[]): Difference[] {
       );
       const what = whatOf(group, resource);
       if (ofResource.length === 0) {
-        wider(`${what} was never asked${misspelt(group, resource, needs)}`);
+        wider(`${what} was never used${misspelt(group, resource, needs)}`);
         continue;
       }
       const isWild = group === '*' || resource.includes('*');
-      if (isWild) wider(`${what} stands for more than was asked: ${list(ofResource)}`);
+      if (isWild) wider(`${what} allows more than was used: ${list(ofResource)}`);
       for (const verb of rule.verbs) widerVerb(rule, verb, what, ofResource, wider);
     }
   return found;
@@ -428,23 +428,23 @@ function widerVerb(
     const known = [...VERBS, ...OTHER_VERBS];
     const near = known.includes(verb) ? undefined : nearestWord(verb, known);
     const hint = near === undefined ? '' : `: did you mean ${near}?`;
-    wider(`${verb} of ${what} was never asked${hint}`);
+    wider(`${verb} of ${what} was never used${hint}`);
     return;
   }
-  if (verb === '*') wider(`* stands for every verb of ${what}, asked were ${list(used)}`);
+  if (verb === '*') wider(`* allows every verb of ${what}, used: ${list(used)}`);
   const here = used.filter((need) => isIn(rule, need.namespace));
   if (here.length === 0) {
-    wider(`${verb} of ${what} was asked in other namespaces alone: ${spacesOf(used)}`);
+    wider(`${verb} of ${what} was only used in other namespaces: ${spacesOf(used)}`);
     return;
   }
   if (rule.namespace === '' && here.every(({ namespace }) => namespace !== ''))
-    wider(`${verb} of ${what} in all namespaces, asked was it in ${spacesOf(here)}`);
+    wider(`${verb} of ${what} in all namespaces, used in: ${spacesOf(here)}`);
   const names = here.flatMap((need) => need.names ?? []);
   const anyName = here.some((need) => need.names === undefined);
   if (rule.resourceNames.length === 0 && !anyName)
-    wider(`${verb} of ${what} of any name, asked was ${[...new Set(names)].join(', ')}`);
+    wider(`${verb} of ${what} of any name, used: ${[...new Set(names)].join(', ')}`);
   for (const name of anyName ? [] : rule.resourceNames)
-    if (!names.includes(name)) wider(`${verb} of ${what} named ${name} was never asked`);
+    if (!names.includes(name)) wider(`${verb} of ${what} named ${name} was never used`);
 }
 
 const list = (needs: readonly Need[]): string =>

@@ -1,6 +1,7 @@
 /**
- * Writes the record of what a manager asks to a file, as lines of JSON: each new line at once, so
- * that a program that is killed leaves all of them, and all with their counts at the end.
+ * Writes the access record of a manager to a file, as lines of JSON. A new line is written at once,
+ * so that none is lost if the program is killed. At the end all lines are written again, with their
+ * counts.
  */
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
@@ -12,9 +13,9 @@ import { type AccessEntry, AccessRecord } from '../client/index.ts';
 const VARIABLE = 'CAPSTAN_RECORD_ACCESS';
 
 /**
- * A record that is written to a file, if there is one.
+ * An access record that is written to a file if a path is given.
  *
- * @param file the path of the file; default that of CAPSTAN_RECORD_ACCESS, else none
+ * @param file the path; default: the environment variable CAPSTAN_RECORD_ACCESS
  * @throws CapstanError INVALID_ARGUMENT
  */
 export function accessRecord(file: string | undefined): WrittenRecord {
@@ -25,7 +26,7 @@ export function accessRecord(file: string | undefined): WrittenRecord {
 
 export class WrittenRecord extends AccessRecord {
   #path: string | undefined;
-  /** A later line of a run replaces the one before. */
+  /** A later line of the same run and request replaces the earlier one. */
   readonly #run = randomUUID();
 
   constructor(path: string | undefined) {

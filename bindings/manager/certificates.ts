@@ -1,9 +1,8 @@
 /**
- * The key and certificate of a server, which may be renewed while it runs. controller-runtime:
- * pkg/certwatcher.
+ * Renews the key and certificate of a running server. controller-runtime: pkg/certwatcher.
  *
- * Invariant: a server always has a valid pair. A new pair that cannot be read or used is reported,
- * and the previous one stays.
+ * Invariant: a server always has a valid pair. If a new pair cannot be read or used, an error is
+ * reported, and the server keeps the old pair.
  */
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
@@ -48,10 +47,7 @@ export function certificateFiles(paths: {
   };
 }
 
-/**
- * The first pair. Rejects if there is none, because a server without one would refuse every
- * connection.
- */
+/** The first pair. Rejects if there is none, because the server would refuse every connection. */
 export async function firstCertificates(certificates: Certificates): Promise<SecureContextOptions> {
   return typeof certificates === 'function' ? certificates() : certificates;
 }

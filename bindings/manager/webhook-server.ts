@@ -1,6 +1,6 @@
 /**
- * The HTTPS server of webhooks: handlers by path, the certificates that they share, and the metrics
- * of their requests. What a webhook answers is not known here. controller-runtime:
+ * The HTTPS server of webhooks: handlers by path, certificates, and metrics of the requests.
+ * controller-runtime:
  * pkg/webhook/server.go, pkg/webhook/internal/metrics.
  */
 import { readFile } from 'node:fs/promises';
@@ -40,11 +40,11 @@ export interface WebhookClientConfig {
   url?: string | undefined;
 }
 
-/** Options of certificates that the manager makes itself and keeps in a Secret. */
+/** Options of certificates that the manager makes and keeps in a Secret. */
 export interface SelfManagedCertificates {
   /** The namespace of the Secret. */
   namespace: string;
-  /** The name of the Secret. Replicas of one program share it; other programs need another one. */
+  /** The name of the Secret. The replicas of one program share it; each program needs its own. */
   secretName: string;
   /** The names or IP addresses in the certificate, such as `web.default.svc`. */
   dnsNames: readonly string[];
@@ -65,8 +65,8 @@ export interface WebhookOptions {
   /** Makes a certificate authority and certificates, instead of `certDir`. */
   selfManaged?: SelfManagedCertificates | undefined;
   /**
-   * How the API server reaches this server. Default: the Service that the first of
-   * `selfManaged.dnsNames` of the form `NAME.NAMESPACE.svc` names.
+   * How the API server reaches this server. Default: the Service of the first name in
+   * `selfManaged.dnsNames` of the form `NAME.NAMESPACE.svc`.
    */
   clientConfig?: WebhookClientConfig | undefined;
   /**
@@ -75,14 +75,13 @@ export interface WebhookOptions {
    */
   configurationName?: string | undefined;
   /**
-   * Applies the configurations at the start, and again when the certificate authority changes. With
-   * `certDir` the authority is `ca.crt` there. Default false.
+   * Applies the webhook configurations at the start, when the certificate authority changes, and
+   * every ten minutes. With `certDir` the authority is `ca.crt` there. Default false.
    */
   install?: boolean | undefined;
   /**
-   * The longest body of a request, which has the old and the new object. Default 3 MiB
-   * (controller-runtime: 7 MiB). A longer one gets 413, and the API server does what the
-   * `failurePolicy` says.
+   * The longest body of a review, in bytes. Default 3 MiB (controller-runtime: 7 MiB). A longer one
+   * gets 413, and the API server applies the `failurePolicy`. A conversion may always have 64 MiB.
    */
   maxBodyBytes?: number | undefined;
 }
@@ -90,9 +89,9 @@ export interface WebhookOptions {
 /** The bounds of prometheus.DefBuckets, in seconds. */
 const BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Where the certificates of a webhook server come from. */
+/** The source of the certificates of a webhook server. */
 export interface WebhookCertificates {
-  /** Key and certificate to serve now. */
+  /** The present key and certificate. */
   current: () => SecureContextOptions | Promise<SecureContextOptions>;
   /** The certificates, as PEM text, of the authorities that the API server is to trust. */
   authority: () => Promise<string | undefined>;
@@ -106,7 +105,7 @@ interface Figures {
 
 /**
  * The webhook server of a manager with the option `webhook`. `newWebhookManagedBy` of
- * `capstan/webhook` registers handlers; `register` takes any other one. controller-runtime:
+ * `capstan/webhook` registers webhooks; `register` adds any other handler. controller-runtime:
  * webhook.Server.
  *
  * @example
@@ -165,7 +164,7 @@ export class WebhookServer implements Collector {
     this.#router.handle(path, (request, response) =>
       this.#measured(path, handler)(request, response),
     );
-    // The codes that a webhook most likely answers, so that their rates begin at 0.
+    // The series that exist from the start, so that their rates begin at 0.
     const codes = new Map([
       ['200', 0],
       ['500', 0],
@@ -200,7 +199,7 @@ export class WebhookServer implements Collector {
       const figures = this.#figures.get(path) as Figures;
       const began = this.#clock.now();
       figures.inFlight++;
-      // Also of a response that was cut off.
+      // 'close' also comes for a response that was cut off.
       response.once('close', () => {
         figures.inFlight--;
         const code = String(response.statusCode);

@@ -1,11 +1,9 @@
 /**
- * What a handler of a webhook gets and may do, and the response that becomes of it. No I/O: a
- * decoded review in, a response out. controller-runtime: pkg/webhook/admission/defaulter_custom.go,
- * validator_custom.go.
+ * Calls the handler of a webhook with a decoded AdmissionReview, and makes the response. No I/O.
+ * controller-runtime: pkg/webhook/admission/defaulter_custom.go, validator_custom.go.
  *
- * Outcomes: a handler that returns allows; AdmissionDenied denies with its status; anything else
- * that is thrown, or no answer in time, is an internal error in the response, so that the API
- * server shows its text.
+ * A handler that returns allows the request. AdmissionDenied denies it with its status. Any other
+ * error denies it with 500, and a timeout with 504, so that the API server shows the text.
  */
 import type { Clock } from '../base/clock.ts';
 import { textOfError } from '../base/error-text.ts';
@@ -23,31 +21,31 @@ import type {
 
 /** A request that a webhook reviews. admission.k8s.io/v1 AdmissionRequest. */
 export interface AdmissionRequest<T> {
-  /** Identifies this call; the API server's audit log has it. */
+  /** Identifies this review. */
   readonly uid: string;
   readonly operation: AdmissionOperation;
-  /** Empty for an object of the cluster. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   /**
-   * Empty for an object that is created with `generateName`, and for each object of a collection
-   * that is deleted: `oldObject` has the name then.
+   * Empty for an object that is created with `generateName`, and for a `deletecollection`, where
+   * `oldObject` has the name.
    */
   readonly name: string;
   /** Such as `scale` or `exec`; empty for the object itself. */
   readonly subResource: string;
-  /** Nothing will be stored: the handler must have no effect either. */
+  /** The API server stores nothing. The handler must have no side effects. */
   readonly dryRun: boolean;
   /** Who sent the request. */
   readonly userInfo: UserInfo;
-  /** Such as the CreateOptions of the request. */
+  /** The options of the request, such as CreateOptions. */
   readonly options?: object | undefined;
-  /** Fires when nobody waits for the answer any more: after `timeoutSeconds`, or at a hang-up. */
+  /** Fires when the API server no longer waits: after `timeoutSeconds`, or when it disconnects. */
   readonly signal: AbortSignal;
-  /** What is stored now; `undefined` for CREATE and CONNECT. */
+  /** The stored object; `undefined` for CREATE and CONNECT. */
   readonly oldObject: T | undefined;
   /**
-   * Shows a warning to the user, as `kubectl` does. At most 120 characters, without a line end; the
-   * API server cuts longer ones.
+   * Adds a warning, which `kubectl` shows to the user. Use at most 120 characters and no line end.
+   * If all warnings of a request have more than 4096 characters, the API server cuts each at 256.
    */
   warn(message: string): void;
 }
@@ -58,7 +56,7 @@ export interface DenialOptions {
   code?: number | undefined;
   /** In CamelCase. Default `Forbidden`. */
   reason?: string | undefined;
-  /** What is wrong, field by field. */
+  /** One cause for each invalid field. */
   causes?: readonly DenialCause[] | undefined;
 }
 
@@ -69,8 +67,8 @@ const DENIAL_NAMES = namesOf<DenialOptions>()({
 });
 
 /**
- * Thrown by a handler: the request is denied, and the user sees the message. Anything else that a
- * handler throws is an internal error of the review. Code `ADMISSION_DENIED`.
+ * A handler throws this error to deny a request. The user sees the message. Any other error of a
+ * handler denies the request with the status 500. Code `ADMISSION_DENIED`.
  *
  * @example
  * throw new AdmissionDenied('the host is taken', {
@@ -103,8 +101,9 @@ export class AdmissionDenied extends CapstanError {
 }
 
 /**
- * Changes an object before it is stored: the given copy, or returns another one. It may be called
- * several times for one request (`reinvocationPolicy`), so it has to leave its own result as it is.
+ * Sets defaults in an object before it is stored. It changes the copy that it gets, or returns
+ * another object. It must be idempotent: the API server may call it twice for one request
+ * (`reinvocationPolicy`).
  */
 export type Defaulter<T> = (
   object: T,
@@ -114,14 +113,14 @@ export type Defaulter<T> = (
 type Nothing = ReturnType<() => void>;
 
 /**
- * Denies requests by throwing {@link AdmissionDenied}. Its methods say which operations the API
- * server asks about; it has at least one.
+ * Denies requests by throwing {@link AdmissionDenied}. The API server calls the webhook for the
+ * operations that have a method. At least one method is needed.
  */
 export interface Validator<T> {
   validateCreate?(object: T, request: AdmissionRequest<T>): void | Promise<void>;
   validateUpdate?(old: T, now: T, request: AdmissionRequest<T>): void | Promise<void>;
   validateDelete?(object: T, request: AdmissionRequest<T>): void | Promise<void>;
-  /** For subresources such as `exec`: `object` has their options, such as PodExecOptions. */
+  /** For subresources such as `exec`. `object` is their options, such as PodExecOptions. */
   validateConnect?(object: T, request: AdmissionRequest<T>): void | Promise<void>;
 }
 
@@ -140,7 +139,7 @@ export const METHODS = {
   validateConnect: 'CONNECT',
 } as const satisfies Record<keyof Validator<unknown>, AdmissionOperation>;
 
-/** One webhook: what is reviewed, and by what. */
+/** One webhook: the resource, and the handler. */
 export interface AdmissionHandlers {
   readonly resource: { readonly group: string; readonly version: string; readonly plural: string };
   readonly subResource: string;
@@ -148,14 +147,14 @@ export interface AdmissionHandlers {
   readonly validator?: Validator<object> | undefined;
 }
 
-/** What a review needs besides the request. */
+/** What {@link respond} needs besides the request. */
 export interface ReviewContext {
   readonly clock: Clock;
   /** In milliseconds. */
   readonly timeout: number;
-  /** Fires when the caller has hung up. */
+  /** Fires when the API server disconnects. */
   readonly hungUp: AbortSignal;
-  /** Gets what a handler has thrown, apart from denials. */
+  /** Gets each error of a handler that is not a denial. */
   onError(error: unknown): void;
 }
 
@@ -215,7 +214,7 @@ export async function respond(
   }
 }
 
-/** A JSON Patch, or nothing if there is none. */
+/** Returns a JSON Patch, or `undefined` if there is none. */
 async function handle(
   review: ReviewRequest,
   { defaulter, validator }: AdmissionHandlers,
@@ -223,7 +222,7 @@ async function handle(
 ): Promise<object[] | undefined> {
   const { object, oldObject } = review;
   if (defaulter !== undefined) {
-    if (object === undefined) return undefined; // DELETE has nothing to change
+    if (object === undefined) return undefined; // DELETE
     const copy = jsonCopy(object);
     const changed: unknown = (await defaulter(copy, request)) ?? copy;
     if (!isJsonObject(changed))
@@ -246,7 +245,7 @@ async function handle(
   return undefined;
 }
 
-/** Says why a review does not belong to this webhook: a configuration that was written by hand. */
+/** Says why a review does not belong to this webhook, as with a wrong configuration. */
 function misdirected(
   review: ReviewRequest,
   { resource, subResource }: AdmissionHandlers,

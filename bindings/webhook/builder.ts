@@ -1,6 +1,6 @@
 /**
- * The builder of webhooks: handlers typed by a resource, registered with a manager's webhook
- * server. controller-runtime: pkg/builder/webhook.go.
+ * The builder of webhooks. It registers typed handlers with the webhook server of a manager.
+ * controller-runtime: pkg/builder/webhook.go.
  */
 import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
@@ -28,7 +28,7 @@ import {
 
 /** Options of {@link WebhookManagedBy.for}. */
 export interface WebhookForOptions {
-  /** Reviews a subresource, such as `scale`, whose objects have another type. */
+  /** The subresource, such as `scale`. Its objects have another type than the resource. */
   readonly subResource?: string | undefined;
 }
 
@@ -37,8 +37,8 @@ const FOR_NAMES = namesOf<WebhookForOptions>()({ subResource: 1 });
 /** What `newWebhookManagedBy` returns. */
 export interface WebhookManagedBy {
   /**
-   * Chooses the resource whose objects are reviewed. For a subresource give the type of its
-   * objects, such as `for<Scale>(Website.resource, { subResource: 'scale' })`.
+   * Sets the resource of the webhooks. For a subresource pass the type of its objects, such as
+   * `for<Scale>(Website.resource, { subResource: 'scale' })`.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -50,7 +50,7 @@ export interface WebhookManagedBy {
 }
 
 /**
- * Begins webhooks that a manager serves. The manager needs the option `webhook`.
+ * Starts a builder of webhooks that the manager serves. The manager needs the option `webhook`.
  * controller-runtime: builder.WebhookManagedBy.
  *
  * @throws CapstanError INVALID_ARGUMENT for a manager without the option `webhook`
@@ -88,7 +88,7 @@ export function newWebhookManagedBy(manager: object): WebhookManagedBy {
   };
 }
 
-/** The webhooks of one resource. Nothing is registered before `complete`. */
+/** The webhooks of one resource. `complete` registers them. */
 export class WebhookBuilder<T extends object> {
   readonly #sink: WebhookSink;
   readonly #resource: RegisteredResource;
@@ -105,8 +105,8 @@ export class WebhookBuilder<T extends object> {
   }
 
   /**
-   * Sets the function that changes objects before they are stored: its argument, or it returns
-   * another object. It needs the package `rfc6902`.
+   * Sets the defaulter: a function that changes an object before it is stored, or returns another
+   * one. It needs the package `rfc6902`.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -120,7 +120,7 @@ export class WebhookBuilder<T extends object> {
   }
 
   /**
-   * Sets the validator. Its methods say which operations are reviewed.
+   * Sets the validator. The API server calls it for the operations that have a method.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -135,8 +135,8 @@ export class WebhookBuilder<T extends object> {
   }
 
   /**
-   * Adds a version that is converted to and from this one, which is the hub. Call it for each other
-   * version of the kind. All conversions of a manager are served at `/convert`.
+   * Adds a spoke: a version that is converted to and from the hub, which is the version of `for()`.
+   * Call it for each other version of the kind. All conversions are served at `/convert`.
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
@@ -166,7 +166,10 @@ export class WebhookBuilder<T extends object> {
     requireFunction('conversion.toHub', toHub);
     requireFunction('conversion.fromHub', fromHub);
     if (this.#subResource !== '')
-      throw new CapstanError('INVALID_ARGUMENT', 'a subresource is not converted: its object is');
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        'a subresource has no conversion: register it for the resource itself',
+      );
     const { version: hub, kind } = this.#resource;
     const known = [hub, ...this.#spokes.map((spoke) => spoke.version)];
     if (known.includes(version))

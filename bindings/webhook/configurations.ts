@@ -1,5 +1,5 @@
 /**
- * The configurations that make an API server call webhooks, from their registrations.
+ * Makes the configurations that tell an API server to call webhooks, from the registrations.
  * admissionregistration.k8s.io/v1 MutatingWebhookConfiguration, ValidatingWebhookConfiguration.
  */
 import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
@@ -10,7 +10,7 @@ import type { WebhookClientConfig, WebhookOptions } from '../manager/webhook-ser
 import { RecordedWebhooks } from './recorded.ts';
 import type { WebhookRegistration } from './registration.ts';
 
-/** One of both kinds of configurations. Plain data, for `kubectl apply` or a client. */
+/** A webhook configuration, as plain data for `kubectl apply` or a client. */
 export interface WebhookConfiguration {
   apiVersion: 'admissionregistration.k8s.io/v1';
   kind: 'MutatingWebhookConfiguration' | 'ValidatingWebhookConfiguration';
@@ -64,8 +64,8 @@ export const CONFIGURATION_RESOURCES: Readonly<
 };
 
 /**
- * The configurations of the webhooks that `setup` registers. `setup` gets what stands for a
- * manager; nothing is served. `capstan webhooks` prints them.
+ * The configurations of the webhooks that `setup` registers. `setup` gets an object in place of a
+ * manager; nothing is served. `capstan webhooks` prints the configurations.
  *
  * @throws CapstanError INVALID_ARGUMENT, also if no webhook is registered
  * @example
@@ -93,13 +93,13 @@ export function webhookConfigurations(
       'INVALID_ARGUMENT',
       recorded.conversions.size === 0
         ? 'setup expected to register a webhook, got none'
-        : 'setup expected to register a defaulter or a validator, got conversions alone: these ' +
-            'are in the definition, by conversionDefinitions()',
+        : 'setup expected to register a defaulter or a validator, got only conversions: use ' +
+            'conversionDefinitions() for these',
     );
   return configurationsOf(recorded.registrations, options);
 }
 
-/** The configurations that have webhooks: the mutating one first. */
+/** The configurations with at least one webhook, the mutating one first. */
 export function configurationsOf(
   registrations: readonly WebhookRegistration[],
   options: WebhookConfigurationsOptions,
@@ -166,7 +166,7 @@ function webhookOf(
 const present = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
-/** The `clientConfig` of a path; of a conversion too. */
+/** The `clientConfig` of a webhook or a conversion at a path. */
 export function clientConfigOf(
   { clientConfig, caBundle }: Pick<WebhookConfigurationsOptions, 'clientConfig' | 'caBundle'>,
   path: string,
@@ -181,8 +181,8 @@ export function clientConfigOf(
 }
 
 /**
- * How the API server reaches the server of a manager, and the name of its configurations. Throws
- * CapstanError INVALID_ARGUMENT if the options do not say how.
+ * How the API server reaches the webhook server of a manager, and the name of the configurations.
+ * Throws CapstanError INVALID_ARGUMENT without `clientConfig` and without the name of a Service.
  */
 export function reachOf(
   options: WebhookOptions,

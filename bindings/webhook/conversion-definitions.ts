@@ -1,6 +1,6 @@
 /**
- * `spec.conversion` of CustomResourceDefinitions, from the registration of the conversions: for
- * definitions that are written to a file, and applied to those that a cluster has.
+ * Makes `spec.conversion` of CustomResourceDefinitions from registered conversions: for whole
+ * definitions, or to apply it to definitions in a cluster.
  */
 import { CapstanError, requireFunction } from '../base/errors.ts';
 import { type CustomResourceDefinition, combineVersions, crdResource } from '../client/index.ts';
@@ -13,8 +13,8 @@ import { RecordedWebhooks } from './recorded.ts';
 type Reach = Pick<WebhookConfigurationsOptions, 'clientConfig' | 'caBundle'>;
 
 /**
- * The definitions of the kinds whose conversions `setup` registers, with all of their versions, the
- * hub as the storage version, and `spec.conversion`. `setup` gets what stands for a manager;
+ * The definitions of the kinds whose conversions `setup` registers. Each has all versions, the hub
+ * as the storage version, and `spec.conversion`. `setup` gets an object in place of a manager;
  * nothing is served.
  *
  * @param versions results of `defineCustomResource`, one for each version
@@ -82,14 +82,14 @@ function requireSame(registration: ConversionRegistration, defined: readonly str
   if (bare !== undefined)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${kind} expected a conversion for each of its versions, and ${bare} has none: register it ` +
+      `${kind} expected a conversion for each of its versions, ${bare} has none: register it ` +
         'with withConversion()',
     );
   const absent = registered.find((version) => !defined.includes(version));
   if (absent !== undefined)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${kind} has a conversion of ${absent}, and "versions" expected its definition, got ` +
+      `"versions" expected a definition of ${kind} in ${absent}, which has a conversion, got ` +
         `${defined.join(', ') || 'none'}`,
     );
 }
@@ -103,8 +103,8 @@ const conversionOf = (reach: Reach) => ({
 });
 
 /**
- * Applies `spec.conversion` to the definitions that the cluster has, and nothing else of them.
- * `kinds` is read each time. Rejects if a definition has a version without a conversion.
+ * Applies `spec.conversion` to the definitions in the cluster, and changes no other field. It reads
+ * `kinds` each time. It rejects if a definition has a version without a conversion.
  */
 export function conversionInstaller(
   { client }: Pick<ControllerManager, 'client'>,
@@ -120,8 +120,8 @@ export function conversionInstaller(
       if (bare !== undefined)
         throw new CapstanError(
           'INVALID_ARGUMENT',
-          `${name} has the version ${bare.name}, from which ${kind} has no conversion: register ` +
-            'it with withConversion()',
+          `${name} has the version ${bare.name}, which has no conversion of ${kind}: register it ` +
+            'with withConversion()',
         );
       const conversion = { metadata: { name }, spec: { conversion: conversionOf(given) } };
       const options = { signal, force: true, fieldOwner: 'capstan-webhooks' };

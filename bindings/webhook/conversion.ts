@@ -1,7 +1,7 @@
 /**
- * Conversion between the versions of a kind: ConversionReviews of apiextensions.k8s.io/v1, decoded,
- * answered and encoded. One version is the hub; each other one, a spoke, converts to and from it.
- * No I/O. controller-runtime: pkg/webhook/conversion/conversion.go.
+ * Answers ConversionReviews of apiextensions.k8s.io/v1. One version of a kind is the hub. Each
+ * other version is a spoke, which converts to the hub and from it. No I/O. controller-runtime:
+ * pkg/webhook/conversion/conversion.go.
  */
 import type { Clock } from '../base/clock.ts';
 import { textOfError } from '../base/error-text.ts';
@@ -16,10 +16,10 @@ import type { RegisteredResource } from './registration.ts';
 import { BadReview, requestOf } from './review.ts';
 
 /**
- * How a version, the spoke, converts to and from the hub's version. The functions get an object of
- * their own, which they may change and return. `apiVersion` and `kind` of the result are set. Of
- * its metadata labels and annotations may change; what it leaves out of the rest stays, and another
- * value there is an error.
+ * Converts a version, the spoke, to the hub's version and back. The functions get a copy of the
+ * object, which they may change and return. `apiVersion` and `kind` of the result are set for them.
+ * They may change labels and annotations. Other metadata that they leave out is kept; to change it
+ * is an error.
  */
 export interface Conversion<Spoke, Hub> {
   /** Of the spoke, such as `v1beta1`. */
@@ -34,7 +34,7 @@ export const CONVERSION_NAMES = namesOf<Conversion<unknown, unknown>>()({
   fromHub: 1,
 });
 
-/** A kind whose versions are converted. */
+/** A kind with conversions. */
 export interface ConversionRegistration {
   /** The hub. */
   readonly resource: RegisteredResource;
@@ -52,18 +52,18 @@ export interface ConversionContext {
   readonly clock: Clock;
   /** In milliseconds. */
   readonly timeout: number;
-  /** Fires when the caller has hung up. */
+  /** Fires when the API server disconnects. */
   readonly hungUp: AbortSignal;
-  /** Gets what a conversion has thrown, and the timeout. */
+  /** Gets each error of a conversion, and the timeout. */
   onError(error: unknown): void;
 }
 
 /** The path of all conversions, as in controller-runtime. */
 export const CONVERT_PATH = '/convert';
 const REVIEW = 'apiextensions.k8s.io/v1';
-/** Finds numbers that JavaScript may have rounded. */
+/** Matches numbers that JavaScript may have rounded. */
 const LONG_NUMBER = /[:,[]-?\d{16}/;
-/** In milliseconds: how long conversions may hold the event loop. A list comes in one request. */
+/** In milliseconds: after this time a conversion of a list lets other work run. */
 const TURN_MS = 10;
 
 /** Decodes the body of a request. Throws BadReview. */
@@ -79,8 +79,8 @@ export function decodeConversion(body: Uint8Array): ConversionRequest {
 }
 
 /**
- * The text of the answer to a request: all objects converted, or the failure of one. Never rejects.
- * No object is converted after the timeout, or when nobody waits for the answer.
+ * The answer to a request, as text: all converted objects, or the failure of one. Never rejects.
+ * The conversion stops at the timeout, and when the API server disconnects.
  *
  * @param kinds by `group/kind`
  */
@@ -117,7 +117,7 @@ export async function convert(
 const late = (timeout: number, done: number, all: number): CapstanError =>
   new CapstanError(
     'TIMEOUT',
-    `the conversion of ${all} objects expected to end within ${timeout} ms, got ${done} by then`,
+    `the conversion of ${all} objects was not done within ${timeout} ms: ${done} were converted`,
   );
 
 function nameOf(object: object): string {
@@ -127,7 +127,7 @@ function nameOf(object: object): string {
   return `${String(kind)} ${path} of ${String(apiVersion)}`;
 }
 
-/** What is needed of a registration. */
+/** The part of a registration that a conversion needs. */
 type Converted = Pick<ConversionRegistration, 'spokes'> & {
   readonly resource: Pick<RegisteredResource, 'group' | 'version' | 'kind'>;
 };
@@ -147,7 +147,7 @@ export function convertObject(
   if (registration === undefined || desiredGroup !== group)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `no conversion of ${kind} from ${apiVersion} to ${desired} is registered`,
+      `${kind} has no conversion from ${apiVersion} to ${desired}: use withConversion()`,
     );
   if (from === to) return object;
   const { resource } = registration;
@@ -188,7 +188,7 @@ function requireResult(name: string, result: unknown): asserts result is Record<
     throw invalid(`the result of ${name}()`, 'an object', result);
 }
 
-/** The result with the identity of the original and the texts of its numbers. */
+/** The result with the metadata of the original and the exact texts of its numbers. */
 function finished(original: object, result: object, name: string, apiVersion: string): object {
   const { kind, metadata: was } = original as { kind: string; metadata: object };
   let text = jsonText(result) as string;
@@ -201,7 +201,7 @@ function finished(original: object, result: object, name: string, apiVersion: st
   return { apiVersion, kind, metadata: withLabels(name, was, given), ...others };
 }
 
-/** The server refuses some other changes of metadata and ignores the rest. */
+/** The API server refuses or ignores changes of other metadata. */
 function withLabels(name: string, was: object, given: object): object {
   const { labels: _, annotations: __, ...rest } = was as Record<string, unknown>;
   const { labels, annotations, ...others } = given as Record<string, unknown>;
@@ -218,14 +218,14 @@ function withLabels(name: string, was: object, given: object): object {
 const changed = (name: string, path: string, was: unknown, got: unknown): CapstanError =>
   new CapstanError(
     'INVALID_ARGUMENT',
-    `the result of ${name}() expected ${path} ${show(was)} as before, got ${show(got)}: of the ` +
-      'metadata a conversion changes labels and annotations alone',
+    `the result of ${name}() expected ${path} ${show(was)} as before, got ${show(got)}: a ` +
+      'conversion may change only labels and annotations of the metadata',
   );
 
 /**
- * Gives integers that JavaScript rounds their text again where a conversion has moved them to
- * another object. True if there were any. Throws CapstanError INVALID_ARGUMENT for one that may be
- * either of two.
+ * Restores the exact text of rounded integers that a conversion has copied to another object.
+ * Returns whether there were any. Throws CapstanError INVALID_ARGUMENT if two integers of the
+ * original are rounded to the same number.
  */
 function keepNumbers(original: object, result: object): boolean {
   const lost = numbersIn(result).filter(
@@ -240,8 +240,8 @@ function keepNumbers(original: object, result: object): boolean {
     if (other !== undefined)
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `${path.join('.')} is ${text} or ${other}, which JavaScript rounds to one number: keep ` +
-          'the object that has it',
+        `${path.join('.')} is ${text} or ${other}, which JavaScript rounds to one number: copy ` +
+          'the object that has the number, not the number',
       );
     if (text !== undefined) noteText(holder, name, text);
   }

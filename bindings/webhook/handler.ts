@@ -1,7 +1,7 @@
 /**
- * Serves a webhook over HTTP: reads the body of a request within a bound, lets it be reviewed, and
- * writes the answer. Requests that are no AdmissionReview get an HTTP status and a text, which the
- * API server shows to its user. controller-runtime: pkg/webhook/admission/http.go.
+ * Serves webhooks over HTTP: reads the body of a request up to a limit, calls the handler, and
+ * writes the answer. A wrong request gets an HTTP status and a text, which the API server shows to
+ * its user. controller-runtime: pkg/webhook/admission/http.go.
  */
 import type { HTTPHandler } from '../manager/router.ts';
 import { type AdmissionHandlers, type ReviewContext, respond } from './admission.ts';
@@ -23,7 +23,7 @@ type Exchange = Parameters<HTTPHandler>;
 
 /** 3 MiB, the API server's limit of a request. apiserver: DefaultMaxRequestSizeBytes. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
-/** 64 MiB: a list is converted in one request, and has any number of objects. */
+/** 64 MiB: the API server converts a whole list in one request. */
 const MAX_CONVERSION_BYTES = 64 * 1024 * 1024;
 /** In milliseconds: how long the API server waits. apiserver: defaultRequestTimeout of webhooks. */
 const CONVERSION_MS = 30_000;
@@ -31,7 +31,7 @@ const CONVERSION_MS = 30_000;
 export interface ReviewHandlerOptions extends Pick<ReviewContext, 'clock' | 'timeout' | 'onError'> {
   /** Default 3 MiB. */
   readonly maxBodyBytes?: number | undefined;
-  /** Called for each response before it is sent. */
+  /** Gets each response before it is sent. */
   onResponse(response: ReviewResponse): void;
 }
 
@@ -66,7 +66,7 @@ export function conversionHandler(
 
 /**
  * Serves POST requests with JSON. `answer` returns the text of the response, or throws BadReview.
- * `hungUp` fires when the caller is gone.
+ * `hungUp` fires when the API server disconnects.
  */
 export function jsonHandler(
   maxBodyBytes: number,
@@ -92,7 +92,7 @@ export function jsonHandler(
   };
 }
 
-/** `undefined` if the caller is gone. */
+/** Resolves with `undefined` if the API server disconnects. */
 function bodyOf(request: Exchange[0], most: number): Promise<Uint8Array | undefined> {
   const tooLong = (): BadReview =>
     new BadReview(413, `body: expected at most ${most} bytes, got more`);
@@ -114,7 +114,7 @@ function bodyOf(request: Exchange[0], most: number): Promise<Uint8Array | undefi
 }
 
 function refuse(request: Exchange[0], response: Exchange[1], { status, message }: BadReview): void {
-  // Nobody reads the rest of a body, so the connection cannot serve another request.
+  // The rest of the body is not read, so the connection cannot serve another request.
   if (!request.complete) response.shouldKeepAlive = false;
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
@@ -127,8 +127,8 @@ function refuse(request: Exchange[0], response: Exchange[1], { status, message }
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 /**
- * The time in milliseconds that the API server waits for the answer: it says so in the query, as a
- * duration of Go.
+ * How long the API server waits for the answer, in milliseconds. The query parameter `timeout` has
+ * this time as a Go duration.
  */
 function timeoutIn(url: string): number {
   const given = /[?&]timeout=((?:\d+(?:\.\d+)?(?:ms|s|m))+)(?:&|$)/.exec(url)?.[1];

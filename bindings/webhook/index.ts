@@ -1,7 +1,6 @@
 /**
- * `capstan/webhook`: admission webhooks and conversions that a manager serves, typed by the
- * resource.
- * controller-runtime's `webhook` and `builder.WebhookManagedBy`. It needs `capstan/manager`.
+ * `capstan/webhook`: typed admission webhooks and conversions that a manager serves.
+ * controller-runtime: `webhook` and `builder.WebhookManagedBy`. It needs `capstan/manager`.
  */
 
 export {

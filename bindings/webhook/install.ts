@@ -1,7 +1,7 @@
 /**
- * Applies the configurations of a manager's webhooks, and whatever else needs the certificates of
- * the authorities, when the server listens and whenever these change. A failure is reported and
- * tried again: the replica serves nevertheless, and is not ready before its first success.
+ * Applies what has the certificates of the authorities: webhook configurations and conversions. It
+ * does so when the server listens, and when the certificates change. A failure is logged and tried
+ * again. The replica serves meanwhile, but is not ready before the first success.
  */
 import { Backoff } from '../base/backoff.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -18,15 +18,15 @@ import {
 } from './configurations.ts';
 import type { WebhookRegistration } from './registration.ts';
 
-/** In milliseconds: how often the certificates are compared, as those of the server are read. */
+/** In milliseconds: how often the certificates of the authorities are read. */
 const CHECK_MS = 10_000;
-/** In milliseconds: how often everything is applied again, as somebody may have changed it. */
+/** In milliseconds: how often everything is applied again, to undo changes of others. */
 const AGAIN_MS = 600_000;
 
-/** Applies something that has the certificates of the authorities, as PEM text. */
+/** Applies objects that have the certificates of the authorities. */
 export type Installer = (given: Installed, options: { signal: AbortSignal }) => Promise<void>;
 
-/** What an installer gets: the name of the configurations, and how the server is reached. */
+/** The name of the configurations, and how the API server reaches the webhooks. */
 export type Installed = WebhookConfigurationsOptions;
 
 export class Installation implements GroupedRunnable {
@@ -39,7 +39,7 @@ export class Installation implements GroupedRunnable {
   readonly #installers: Installer[] = [];
   #installed: { readonly caBundle: string | undefined } | undefined;
 
-  /** Throws CapstanError INVALID_ARGUMENT if the options do not say how the server is reached. */
+  /** Throws CapstanError INVALID_ARGUMENT without a `clientConfig`, see `reachOf`. */
   constructor(manager: ControllerManager, server: NonNullable<ControllerManager['webhookServer']>) {
     this.#manager = manager;
     this.#reach = reachOf(server.options);
@@ -54,14 +54,14 @@ export class Installation implements GroupedRunnable {
     this.#installers.push(installer);
   }
 
-  /** What is not ready yet; `undefined` after the first success. */
+  /** The failure of the readiness check; `undefined` after the first success. */
   problem(): string | undefined {
     return this.#installed === undefined
       ? 'the webhook configurations are not applied yet'
       : undefined;
   }
 
-  /** Whether everything was applied last with these certificates. */
+  /** Whether the last apply had these certificates. */
   has(caBundle: string): boolean {
     return this.#installed?.caBundle === caBundle;
   }
@@ -92,7 +92,7 @@ export class Installation implements GroupedRunnable {
   }
 }
 
-/** Applies the configurations of `registrations`, which is read each time. */
+/** Applies the configurations of `registrations`, which it reads each time. */
 export function configurationInstaller(
   { client }: Pick<ControllerManager, 'client'>,
   registrations: readonly WebhookRegistration[],
@@ -104,7 +104,7 @@ export function configurationInstaller(
       const resource = CONFIGURATION_RESOURCES[type];
       const own = all.find(({ kind }) => kind === resource.kind);
       if (own !== undefined) await client.apply(resource, own, apply);
-      // A former version of the program may have had webhooks of this type.
+      // An older version of the program may have had webhooks of this type.
       else if (await exists(client, given.name, type, signal))
         await client.apply(resource, configurationOf(type, given.name, []), apply);
     }

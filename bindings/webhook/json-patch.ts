@@ -1,7 +1,7 @@
 /**
- * The JSON Patch (RFC 6902) from one object to another, by the optional peer `rfc6902`. Arrays are
- * compared index by index: the library's own way looks for the fewest operations, in a time that
- * grows with the product of the lengths at each level, and a body is chosen by a user.
+ * Makes the JSON Patch (RFC 6902) from one object to another, by the optional peer `rfc6902`. Lists
+ * are compared index by index. The library's own comparison takes a time that grows with the
+ * product of the lengths, and users choose the lengths.
  */
 import type { Operation } from 'rfc6902';
 import { CapstanError } from '../base/errors.ts';
@@ -43,8 +43,8 @@ export function loadDiff(): Promise<Diff> {
   return loading;
 }
 
-/** A copy of an object from JSON, with the texts of its numbers. */
+/** A copy of an object, with the exact texts of its numbers. */
 export const jsonCopy = (object: object): object => copyOf(object, jsonText(object) as string);
 
-/** What a JSON text of the object has: without members that are undefined, dates as texts. */
+/** The object as JSON has it: without undefined members, and with dates as strings. */
 export const asJson = (object: object): unknown => parseJson(jsonText(object) as string);

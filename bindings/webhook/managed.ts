@@ -1,7 +1,4 @@
-/**
- * The webhooks of one manager: served, counted, and installed in the cluster if the manager's
- * options say so.
- */
+/** Serves the webhooks of one manager, counts their answers, and installs their configurations. */
 import { wallNowOf } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -20,12 +17,12 @@ import type { WebhookRegistration } from './registration.ts';
 import type { RotationTimes } from './rotation.ts';
 import { SelfManaged } from './self-managed.ts';
 
-/** Shorter lives of certificates, for tests. */
+/** Shorter validities of certificates, for tests. */
 export const rotationTimes = new WeakMap<object, RotationTimes>();
 
 const ofManagers = new WeakMap<object, ManagedWebhooks>();
 
-/** The webhooks of a manager; the first call prepares it. Throws CapstanError INVALID_ARGUMENT. */
+/** The webhooks of a manager. Throws CapstanError INVALID_ARGUMENT. */
 export function webhooksOf(manager: object): ManagedWebhooks {
   let webhooks = ofManagers.get(manager);
   if (webhooks === undefined) {
@@ -48,7 +45,7 @@ export class ManagedWebhooks extends RecordedWebhooks {
     if (webhookServer === undefined)
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        'the manager has no webhook server: newManager({ webhook: { certDir } }) has one',
+        'the manager has no webhook server: use newManager({ webhook: { certDir } })',
       );
     super();
     this.manager = manager;
@@ -80,7 +77,7 @@ export class ManagedWebhooks extends RecordedWebhooks {
     manager.addCollector(this.#metrics);
   }
 
-  /** Has something applied with the certificates of the authorities, if the manager installs. */
+  /** Adds an installer. It is called only with the option `install`. */
   addInstaller(installer: Installer): void {
     this.#installation?.add(installer);
   }
@@ -101,7 +98,7 @@ export class ManagedWebhooks extends RecordedWebhooks {
     this.#metrics.add(path);
     if (registration.type === 'validating' || this.#loadsDiff) return;
     this.#loadsDiff = true;
-    // A manager without the library ends at its start, not at the first request.
+    // Without the library the start of the manager fails, not the first request.
     const loaded: GroupedRunnable = {
       name: 'JSON Patch of webhooks',
       group: 'webhooks',

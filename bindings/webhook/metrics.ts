@@ -1,6 +1,6 @@
 /**
- * The metrics of admission: responses by webhook, and handlers that failed by a bug. Those of HTTP
- * requests are counted by the server. controller-runtime: pkg/webhook/admission/metrics,
+ * Counts the answers of webhooks, and the handlers that failed by a bug. The webhook server counts
+ * HTTP requests. controller-runtime: pkg/webhook/admission/metrics,
  * pkg/webhook/conversion/metrics.
  */
 import {
@@ -12,7 +12,7 @@ import {
 } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';
 
-/** The answers that are most likely, so that their rates begin at 0. */
+/** The series that exist from the start, so that their rates begin at 0. */
 const LIKELY = [
   ['true', 200],
   ['false', 400],

@@ -1,4 +1,4 @@
-/** Stands for a manager: it keeps what is registered and serves nothing. */
+/** Keeps registered webhooks, and serves nothing. A `setup` function gets one as its manager. */
 import { CapstanError } from '../base/errors.ts';
 import type { ConversionRegistration } from './conversion.ts';
 import type { WebhookRegistration } from './registration.ts';
@@ -21,7 +21,7 @@ export class RecordedWebhooks implements WebhookSink {
         throw taken(`the path ${path} already has a handler: use another one`);
       // Names are keys of a configuration.
       if (other.type === type && other.name === name)
-        throw taken(`${path} expected a name of its own, ${other.path} has ${name} already`);
+        throw taken(`${path} expected another name than ${name}, which ${other.path} has`);
     }
     this.registrations.push(registration);
   }

@@ -1,7 +1,6 @@
 /**
- * A registered webhook: what is reviewed, by which handler, at which path, and what its
- * configuration says. Handler and configuration come from the same registration, so they cannot
- * differ. controller-runtime: pkg/builder/webhook.go.
+ * A registered webhook: its resource, its handler, its path, and the fields of its configuration.
+ * controller-runtime: pkg/builder/webhook.go.
  */
 import { invalid, requireFunction, requireInteger, requireString } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -20,40 +19,38 @@ export interface WebhookSelector {
     | undefined;
 }
 
-/** What the configuration of a webhook says. admissionregistration.k8s.io/v1 ValidatingWebhook. */
+/** Fields of a webhook configuration. admissionregistration.k8s.io/v1 ValidatingWebhook. */
 export interface WebhookRuleOptions {
   /** The name in the configuration. Default: such as `validate.website.v1.example.com`. */
   readonly name?: string | undefined;
   /** The path. Default: as in controller-runtime, such as `/validate-example-com-v1-website`. */
   readonly path?: string | undefined;
-  /** What happens to requests while no webhook answers. Default `Fail`. */
+  /** Whether a request fails if the webhook does not answer. Default `Fail`. */
   readonly failurePolicy?: 'Fail' | 'Ignore' | undefined;
-  /**
-   * `NoneOnDryRun` for a handler with effects that asks `request.dryRun`. Default `None`.
-   */
+  /** `NoneOnDryRun` for a handler with side effects, except on `request.dryRun`. Default `None`. */
   readonly sideEffects?: 'None' | 'NoneOnDryRun' | undefined;
-  /** From 1 to 30 seconds, after which the signal of the request fires. Default 10. */
+  /** After this time the API server stops waiting. From 1 to 30 seconds. Default 10. */
   readonly timeoutSeconds?: number | undefined;
   /**
-   * Whether requests in other versions of the resource are converted and sent too. Default
-   * `Equivalent`.
+   * `Equivalent`: the webhook also gets requests for other versions of the resource, converted to
+   * this one. Default `Equivalent`.
    */
   readonly matchPolicy?: 'Exact' | 'Equivalent' | undefined;
-  /** CEL expressions; the webhook is called if all are true. */
+  /** CEL expressions. The webhook is called if all are true. */
   readonly matchConditions?:
     | readonly { readonly name: string; readonly expression: string }[]
     | undefined;
-  /** By the labels of the object's namespace. */
+  /** Selects by the labels of the namespace of the object. */
   readonly namespaceSelector?: WebhookSelector | undefined;
-  /** By the labels of the object. */
+  /** Selects by the labels of the object. */
   readonly objectSelector?: WebhookSelector | undefined;
 }
 
-/** What the configuration of a defaulter says. admissionregistration.k8s.io/v1 MutatingWebhook. */
+/** Fields of the configuration of a defaulter. admissionregistration.k8s.io/v1 MutatingWebhook. */
 export interface DefaulterOptions extends WebhookRuleOptions {
   /** Default `CREATE` and `UPDATE`. */
   readonly operations?: readonly ('CREATE' | 'UPDATE' | 'CONNECT')[] | undefined;
-  /** `IfNeeded`: called again if a later webhook has changed the object. Default `Never`. */
+  /** `IfNeeded`: call it again if a later webhook changed the object. Default `Never`. */
   readonly reinvocationPolicy?: 'Never' | 'IfNeeded' | undefined;
 }
 

@@ -1,12 +1,12 @@
 /**
- * AdmissionReviews of admission.k8s.io/v1 as text: what the API server asks is checked and decoded,
- * the answer is encoded. No I/O. controller-runtime: pkg/webhook/admission/http.go.
+ * Checks and decodes an AdmissionReview of admission.k8s.io/v1, and encodes the answer. No I/O.
+ * controller-runtime: pkg/webhook/admission/http.go.
  */
 import { show } from '../base/errors.ts';
 import { jsonText, parseJson } from '../base/exact-json.ts';
 import { isJsonObject } from '../base/json-value.ts';
 
-/** What the API server does with the object. */
+/** The operation of the reviewed request. */
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
 const OPERATIONS: readonly unknown[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'];
@@ -19,7 +19,7 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, string[]>> | undefined;
 }
 
-/** The `request` of an AdmissionReview; absent texts are empty. */
+/** The `request` of an AdmissionReview. Absent strings are empty. */
 export interface ReviewRequest {
   readonly uid: string;
   readonly operation: AdmissionOperation;
@@ -64,7 +64,7 @@ export interface ReviewResponse {
     | undefined;
 }
 
-/** A request that is no AdmissionReview: it is answered by an HTTP status and a text. */
+/** A request that is not a review. It is answered with an HTTP status and the message. */
 export class BadReview extends Error {
   readonly status: number;
 
@@ -90,8 +90,8 @@ export function requireJsonType(contentType: string | undefined): void {
 }
 
 /**
- * Decodes the body of a request. A review of another version is refused, as its answer would be in
- * a version that the API server does not expect.
+ * Decodes the body of a request. It refuses other versions of AdmissionReview, because the answer
+ * must have the version of the request.
  *
  * Throws BadReview.
  */

@@ -1,16 +1,16 @@
 /**
- * The plan of self-managed certificates: what the Secret is to have next, from what it has and what
- * time it is. No I/O, so that years can be tried in a test.
+ * Computes the next content of the Secret with self-managed certificates, from its present content
+ * and the time. No I/O, so that a test can run through years.
  *
- * An authority is replaced in two steps, as the API server has to trust the new one before anybody
- * serves what it signed:
- * 1. The new authority is added to the bundle; the certificate stays.
- * 2. After `overlap`, and once the bundle is installed, the new authority signs a certificate.
+ * An authority is replaced in two steps, because the API server must trust the new authority before
+ * a replica serves a certificate of it:
+ * 1. The new authority is added to the bundle. The certificate stays.
+ * 2. After `overlap`, if the bundle is installed, the new authority signs a certificate.
  *
  * Invariants:
- * - The first authority of the bundle signs, no other. The Secret is written by compare-and-swap.
- * - So an older authority has signed nothing since its successor was made, and it stays in the
- *   bundle until what it signed last has expired. By then every replica serves something newer.
+ * - Only the first authority of the bundle signs. The Secret is written by compare-and-swap.
+ * - An older authority signs nothing after its successor was made. It stays in the bundle until the
+ *   last certificate that it signed has expired. By then all replicas serve a newer one.
  */
 import type { Certificate, CertificateMaker, KeyPair, Validity } from './x509.ts';
 
@@ -20,18 +20,18 @@ export interface RotationTimes {
   readonly authority: number;
   /** How long a certificate is valid. */
   readonly serving: number;
-  /** How long a new authority is only trusted, before it signs. */
+  /** How long a new authority is in the bundle before it signs. */
   readonly overlap: number;
-  /** How long before its making a certificate is valid, as clocks differ. */
+  /** How long before its creation a certificate is valid, as clocks differ. */
   readonly backdate: number;
-  /** How often each replica reads the Secret: several times in half of `overlap`. */
+  /** How often each replica reads the Secret; must be much shorter than `overlap`. */
   readonly read: number;
 }
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** Ten years and ninety days. */
+/** An authority is valid for ten years, a certificate for 90 days. */
 export const ROTATION_TIMES: RotationTimes = {
   authority: 3650 * DAY,
   serving: 90 * DAY,
@@ -40,17 +40,17 @@ export const ROTATION_TIMES: RotationTimes = {
   read: 60_000,
 };
 
-/** A certificate is replaced after this part of its validity. */
+/** A certificate is renewed after this part of its validity. */
 const RENEWED_AT = 2 / 3;
 
-/** A program that is started again and again under other names has no longer certificate. */
+/** Limits the names of a certificate, which keeps the names of earlier versions of a program. */
 const MOST_NAMES = 50;
 
-/** What a Secret has. */
+/** The content of the Secret. */
 export interface CertificateState {
-  /** The key of the first authority; empty if it is not there. */
+  /** The private key of the first authority; empty if it is missing. */
   readonly authorityKey: string;
-  /** The newest first. */
+  /** The bundle, the newest first. */
   readonly authorities: readonly Certificate[];
   readonly serving: KeyPair | undefined;
 }
@@ -61,7 +61,7 @@ export const NO_STATE: CertificateState = {
   serving: undefined,
 };
 
-/** What the plan has to know. */
+/** The arguments of {@link nextState}. */
 export interface PlanInput {
   readonly state: CertificateState;
   /** Milliseconds since 1970. */
@@ -73,7 +73,7 @@ export interface PlanInput {
   readonly isInstalled: boolean;
 }
 
-/** The next state; the same one if nothing is due. */
+/** Returns the next state, or the same object if nothing is due. */
 export async function nextState(input: PlanInput): Promise<CertificateState> {
   const { now, maker, times } = input;
   let { state } = input;
@@ -94,7 +94,7 @@ export async function nextState(input: PlanInput): Promise<CertificateState> {
   return signed(input, trimmed(state, now, times));
 }
 
-/** The authorities without those that nothing which is valid was signed by. */
+/** Removes authorities whose certificates have all expired. */
 function trimmed(state: CertificateState, now: number, times: RotationTimes): CertificateState {
   const kept = state.authorities.filter((authority, i) => {
     const successor = state.authorities[i - 1];
@@ -118,10 +118,10 @@ async function signed(
     const isOld = isDue(certificate, now, times);
     const missing = without(names, certificate.names);
     if (isFirst && !isOld && missing.length === 0) return state;
-    // Another authority's certificate is served until the API server trusts the first.
+    // A certificate of an older authority is served until the API server trusts the first one.
     const isEarly = now < madeAt(first, times) + times.overlap || !isInstalled;
     if (!isFirst && isEarly && now < certificate.notAfter) return state;
-    // Replicas of a former version may need the other names, and would sign anew for them.
+    // Replicas of an older version may need the other names, and would renew it for them.
     if (!isOld) all = [...names, ...without(certificate.names, names)].slice(0, MOST_NAMES);
   }
   const key = state.authorityKey;
@@ -144,7 +144,7 @@ async function isTrusted(
   return false;
 }
 
-/** Certificates tell seconds only. */
+/** Certificates have times in whole seconds. */
 const validityOf = (now: number, length: number, { backdate }: RotationTimes): Validity => {
   const made = Math.floor(now / 1000) * 1000;
   return { notBefore: made - backdate, notAfter: made + length };

@@ -1,7 +1,7 @@
 /**
- * The schemas of a custom resource as a validator. An update is not denied for what was wrong
- * before and has not changed, as with the API server's own ratcheting: otherwise nobody could
- * change another part of an object that was stored before the schema became stricter.
+ * Makes a validator from the schemas of a custom resource. As with the API server's ratcheting, an
+ * update is not denied for a value that was invalid before and does not change. Without this, an
+ * object that was stored before the schema became stricter could not be updated.
  */
 import { requireFunction } from '../base/errors.ts';
 import { jsonText } from '../base/exact-json.ts';
@@ -12,19 +12,19 @@ import { AdmissionDenied, type Validator } from './admission.ts';
 
 /** Options of {@link schemaValidator}. */
 export interface SchemaValidatorOptions {
-  /** Whether an update is judged by what it changes. Default true. */
+  /** Whether an update may keep values that were invalid before. Default true. */
   readonly ratcheting?: boolean | undefined;
 }
 
 const NAMES = namesOf<SchemaValidatorOptions>()({ ratcheting: 1 });
 
 /**
- * A validator that denies objects which do not match the schemas of a custom resource: 422 with the
- * path and message of each issue. It checks what only code can, such as refinements; the API server
- * checks the rest before.
+ * Makes a validator that denies an object which does not match the schemas of a custom resource,
+ * with 422 and the path and message of each issue. It also checks what a definition cannot contain,
+ * such as refinements.
  *
- * An issue of an update does not deny if the old object has it too, at the same path with the same
- * message, and the value there is the same. An item of a list may have moved as it is.
+ * An update is not denied for an issue of the old object that has the same path, message and value.
+ * An unchanged item of a list may have another index.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -61,7 +61,7 @@ export function schemaValidator<T extends object>(
   };
 }
 
-/** What `defineCustomResource` returns, as far as it is used. */
+/** The part of a result of `defineCustomResource` that is used. */
 export type SchemaOf<T> = {
   readonly resource: { readonly kind: string };
   readonly validate: (
@@ -69,7 +69,7 @@ export type SchemaOf<T> = {
   ) => Promise<{ readonly issues?: readonly Issue[] | undefined; readonly value?: T }>;
 };
 
-/** The rest is counted: a user shall be able to read it. */
+/** A message has this many issues, and the count of the others. */
 const MOST_TOLD = 20;
 
 function deny(kind: string, issues: readonly Issue[]): void {
@@ -89,8 +89,8 @@ function deny(kind: string, issues: readonly Issue[]): void {
 }
 
 /**
- * The issues of `now` that are not those of `old`, each of which accounts for one. By maps, as a
- * user chooses how many there are.
+ * The issues of `now` without those of `old`. One old issue accounts for one new issue. Maps keep
+ * the time linear, because a user chooses how many issues there are.
  */
 function newIssues(
   old: object,

@@ -1,10 +1,10 @@
 /**
  * Certificates that the replicas of a program make themselves and share through a Secret. Each
- * replica reads it once a minute; one that finds that something is due writes it by
- * compare-and-swap, and all others take what is there. rotation.ts has the plan.
+ * replica reads the Secret once a minute. If something is due, it writes the Secret by
+ * compare-and-swap, and the other replicas read it. rotation.ts computes the content.
  *
- * Invariant: a replica that has not read the Secret for half the overlap gives out no bundle, so
- * that it cannot put an old one in the place of what other replicas have installed.
+ * Invariant: a replica that has not read the Secret for half the overlap returns no bundle.
+ * Otherwise it could replace a newer bundle that another replica has installed.
  */
 import { Backoff } from '../base/backoff.ts';
 import type { Clock } from '../base/clock.ts';
@@ -53,7 +53,7 @@ const secrets: Resource<Secret> = defineResource<Secret>()({
   namespaced: true,
 });
 
-/** What the certificates need of a manager. */
+/** The parts of a manager that the certificates need. */
 export interface SelfManagedOptions extends SelfManagedCertificates {
   readonly client: Client;
   readonly clock: Clock;
@@ -68,7 +68,7 @@ export interface SelfManagedOptions extends SelfManagedCertificates {
 
 export class SelfManaged implements GroupedRunnable, WebhookCertificates {
   readonly name = 'webhook certificates';
-  /** Servers of all groups may need them. */
+  /** The first group, as servers of all groups may need the certificates. */
   readonly group = 'HTTP servers';
   readonly #options: SelfManagedOptions;
   readonly #times: RotationTimes;
@@ -80,7 +80,7 @@ export class SelfManaged implements GroupedRunnable, WebhookCertificates {
   constructor(options: SelfManagedOptions) {
     this.#options = options;
     this.#times = options.times ?? ROTATION_TIMES;
-    this.#ready.promise.catch(() => undefined); // who waits for it gets the error
+    this.#ready.promise.catch(() => undefined); // the callers that wait get the error
   }
 
   needLeaderElection(): boolean {
@@ -103,7 +103,7 @@ export class SelfManaged implements GroupedRunnable, WebhookCertificates {
       throw new CapstanError(
         'TIMEOUT',
         `the Secret ${namespace}/${secretName} was not read for ${Math.round(age / 1000)} s, so ` +
-          'its authorities are not installed: see the errors of webhook certificates',
+          'its authorities are not installed: see the earlier errors of webhook certificates',
       );
     return bundleOf(this.#state);
   };
@@ -143,7 +143,7 @@ export class SelfManaged implements GroupedRunnable, WebhookCertificates {
     for (let attempt = 1; ; attempt++) {
       const readAt = this.#options.clock.now();
       const secret = await this.#read(signal);
-      // Of a Secret that somebody has deleted the authorities stay trusted; its keys are replaced.
+      // If the Secret was deleted, its authorities stay in the bundle, and its keys are replaced.
       const state =
         secret === undefined
           ? { ...this.#state, authorityKey: '' }
@@ -170,7 +170,7 @@ export class SelfManaged implements GroupedRunnable, WebhookCertificates {
           if (secret === undefined) await client.create(secrets, written, options);
           else await client.update(secrets, written, options);
         } catch (error) {
-          // Another replica was first.
+          // Another replica has written the Secret.
           if (attempt < ATTEMPTS && (isAlreadyExists(error) || isConflict(error))) continue;
           throw error;
         }
@@ -194,8 +194,8 @@ export class SelfManaged implements GroupedRunnable, WebhookCertificates {
       if (metadata.labels?.[LABEL] !== OWNER && Object.keys(data ?? {}).length > 0)
         throw new CapstanError(
           'INVALID_ARGUMENT',
-          `the Secret ${namespace}/${name} has data of somebody else: expected one with the ` +
-            `label ${LABEL}: ${OWNER}, or none; choose another selfManaged.secretName`,
+          `the Secret ${namespace}/${name} has data, and expected the label ${LABEL}: ${OWNER}: ` +
+            'choose another selfManaged.secretName',
         );
       return secret;
     } catch (error) {
@@ -223,7 +223,7 @@ function dataOf(state: CertificateState): Record<string, string> {
   );
 }
 
-/** What the Secret has; `known` itself if it is the same. */
+/** The content of the Secret; `known` itself if it has not changed. */
 async function stateOf(
   { data = {} }: Secret,
   maker: CertificateMaker,

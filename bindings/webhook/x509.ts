@@ -1,17 +1,17 @@
 /**
- * Certificates of our own: an authority and what it signs, ECDSA on P-256, by the optional peer
- * `@peculiar/x509` and the host's WebCrypto. Nothing here knows of Secrets or of time.
+ * Makes a certificate authority, and certificates that it signs: ECDSA on P-256, by the optional
+ * peer `@peculiar/x509` and WebCrypto.
  */
 import { CapstanError } from '../base/errors.ts';
 
 type Library = typeof import('@peculiar/x509');
 
-/** A certificate as PEM, and what is read from it. Times are milliseconds since 1970. */
+/** A certificate as PEM, and its fields. Times are milliseconds since 1970. */
 export interface Certificate {
   readonly pem: string;
   readonly notBefore: number;
   readonly notAfter: number;
-  /** The names and addresses that it is for. */
+  /** The DNS names and IP addresses. */
   readonly names: readonly string[];
   /** The public key, to compare. */
   readonly key: string;
@@ -23,7 +23,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-/** What a new certificate says. */
+/** The validity of a new certificate, in milliseconds since 1970. */
 export interface Validity {
   readonly notBefore: number;
   readonly notAfter: number;
@@ -34,7 +34,7 @@ export interface CertificateMaker {
   sign(by: KeyPair, names: readonly string[], validity: Validity): Promise<KeyPair>;
   /** The certificates in a PEM text; those that cannot be read are left out. */
   read(pem: string): Promise<Certificate[]>;
-  /** The pair, if the key is that of the certificate. */
+  /** The pair; `undefined` if the key does not belong to the certificate. */
   pair(certificate: Certificate, key: string): Promise<KeyPair | undefined>;
   isSignedBy(certificate: Certificate, authority: Certificate): Promise<boolean>;
 }
@@ -106,7 +106,7 @@ function makerWith(x509: Library): CertificateMaker {
       const issuer = parse(by.certificate.pem);
       const made = await x509.X509CertificateGenerator.create({
         ...common(validity),
-        // At most 64 characters; who checks reads the alternative names.
+        // A common name has at most 64 characters. Clients check the alternative names.
         subject: [{ CN: ['capstan-webhook'] }],
         issuer: issuer.subjectName,
         publicKey: keys.publicKey,
@@ -132,7 +132,7 @@ function makerWith(x509: Library): CertificateMaker {
         try {
           found.push(await certificateOf(parse(block)));
         } catch {
-          // not one of ours, or damaged: it is of no use
+          // a certificate with another kind of key, or a damaged one
         }
       return found;
     },
@@ -153,7 +153,7 @@ function makerWith(x509: Library): CertificateMaker {
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Of IPv4 or IPv6: no DNS name ends in digits alone or has a colon. */
+/** Whether it is an IPv4 or IPv6 address. A DNS name has no colon and a letter in its last part. */
 const isAddress = (name: string): boolean => name.includes(':') || /^[\d.]+$/.test(name);
 
 const publicText = ({ x, y }: JsonWebKey): string => `${x} ${y}`;

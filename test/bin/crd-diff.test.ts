@@ -70,7 +70,7 @@ const MEMBERS: [what: string, StructuralSchema, StructuralSchema, string[], stri
     'field-removed',
     object({ b: text, c: object({ d: text }) }),
     object({ c: object({}) }),
-    ['spec.a.b: field-removed: the server drops the member', 'spec.a.c.d: field-removed'],
+    ['spec.a.b: field-removed: the API server prunes the field', 'spec.a.c.d: field-removed'],
     [],
   ],
   [
@@ -91,7 +91,7 @@ const MEMBERS: [what: string, StructuralSchema, StructuralSchema, string[], stri
     'map-changed',
     { type: 'object', additionalProperties: text },
     object({ b: text }),
-    ['spec.a: map-changed: members of any name → named members'],
+    ['spec.a: map-changed: any keys → named fields'],
     [],
   ],
   [
@@ -317,7 +317,10 @@ const DEFINITIONS: [string, (crd: CustomResourceDefinition) => void, string[], s
     ({ spec }) => {
       for (const version of spec.versions) delete version.selectableFields;
     },
-    ['v1 spec.host: selectable-field-removed: selectable → not', 'v2 spec.host: selectable-fi'],
+    [
+      'v1 spec.host: selectable-field-removed: selectable → not selectable',
+      'v2 spec.host: selectable-fi',
+    ],
     [],
   ],
 ];
@@ -358,7 +361,7 @@ describe('the rules of breaking changes', () => {
 
   it('definition-removed', () => {
     expect(breakingChanges([whole()], []).map(line)).toEqual([
-      ': definition-removed: the definition is gone, and with it all objects',
+      ': definition-removed: the definition and all its objects are deleted',
     ]);
     expect(breakingChanges([], [whole()])).toEqual([]);
   });
@@ -546,7 +549,7 @@ describe('capstan crd diff', () => {
       stderr: '',
       stdout:
         'foxes.acme.io v1 spec.a: limit-tightened: maxLength none → 3\n' +
-        'foxes.acme.io v1 spec.b: field-removed: the server drops the member\n' +
+        'foxes.acme.io v1 spec.b: field-removed: the API server prunes the field\n' +
         '2 breaking changes\n',
     });
     const { stdout } = await capstan('crd', 'diff', old, now, '--json');

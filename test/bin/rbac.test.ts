@@ -304,7 +304,7 @@ describe('checks', () => {
       'a verb',
       'verbs: [list, watch]',
       'verbs: [list, watch, delete]',
-      ['wider: ClusterRole web: delete of websites (example.com) was never asked'],
+      ['wider: ClusterRole web: delete of websites (example.com) was never used'],
     ],
     [
       'a misspelt verb',
@@ -312,7 +312,7 @@ describe('checks', () => {
       'verbs: [list, wacth]',
       [
         'too small: watch of websites (example.com) is missing: informer, 1 request',
-        'wider: ClusterRole web: wacth of websites (example.com) was never asked: did ' +
+        'wider: ClusterRole web: wacth of websites (example.com) was never used: did ' +
           'you mean watch?',
       ],
     ],
@@ -324,7 +324,7 @@ describe('checks', () => {
         'too small: create of deployments (apps) is missing: reconcile ' +
           '(file:///app/main.ts:12), 1 request, 1 refused, in default so far; did you mean ' +
           'deployments where there is deployment?',
-        'wider: ClusterRole web: deployment (apps) was never asked: did you mean deployments?',
+        'wider: ClusterRole web: deployment (apps) was never used: did you mean deployments?',
       ],
     ],
     [
@@ -335,7 +335,7 @@ describe('checks', () => {
         'too small: create of deployments (apps) is missing: reconcile ' +
           '(file:///app/main.ts:12), 1 request, 1 refused, in default so far; ClusterRole ' +
           'web has deployments of the group ""',
-        'wider: ClusterRole web: deployments was never asked: did you mean the group "apps"?',
+        'wider: ClusterRole web: deployments was never used: did you mean the group "apps"?',
       ],
     ],
     [
@@ -343,22 +343,22 @@ describe('checks', () => {
       'verbs: [list, watch]',
       'verbs: ["*"]',
       [
-        'wider: ClusterRole web: * stands for every verb of websites (example.com), ' +
-          'asked were list websites, watch websites',
+        'wider: ClusterRole web: * allows every verb of websites (example.com), ' +
+          'used: list websites, watch websites',
       ],
     ],
     [
       'every resource',
       'resources: [deployments]',
       'resources: ["*"]',
-      ['wider: ClusterRole web: * (apps) stands for more than was asked: create deployments'],
+      ['wider: ClusterRole web: * (apps) allows more than was used: create deployments'],
     ],
     [
       'every group',
       'apiGroups: [apps]',
       'apiGroups: ["*"]',
       [
-        'wider: ClusterRole web: deployments (*) stands for more than was asked: create ' +
+        'wider: ClusterRole web: deployments (*) allows more than was used: create ' +
           'deployments',
       ],
     ],
@@ -367,7 +367,7 @@ describe('checks', () => {
       'resources: [websites/status]',
       'resources: ["*/status"]',
       [
-        'wider: ClusterRole web: */status (example.com) stands for more than was asked: ' +
+        'wider: ClusterRole web: */status (example.com) allows more than was used: ' +
           'patch websites/status',
       ],
     ],
@@ -376,8 +376,8 @@ describe('checks', () => {
       '    resourceNames: [web]\n',
       '',
       [
-        'wider: Role web: get of leases (coordination.k8s.io) of any name, asked was web',
-        'wider: Role web: update of leases (coordination.k8s.io) of any name, asked was web',
+        'wider: Role web: get of leases (coordination.k8s.io) of any name, used: web',
+        'wider: Role web: update of leases (coordination.k8s.io) of any name, used: web',
       ],
     ],
     [
@@ -385,8 +385,8 @@ describe('checks', () => {
       'resourceNames: [web]',
       'resourceNames: [web, other]',
       [
-        'wider: Role web: get of leases (coordination.k8s.io) named other was never asked',
-        'wider: Role web: update of leases (coordination.k8s.io) named other was never asked',
+        'wider: Role web: get of leases (coordination.k8s.io) named other was never used',
+        'wider: Role web: update of leases (coordination.k8s.io) named other was never used',
       ],
     ],
     [
@@ -400,12 +400,12 @@ describe('checks', () => {
           'is missing: leader election, 1 request',
         'too small: update of leases (coordination.k8s.io) named web in the namespace ' +
           'web is missing: leader election needs it too',
-        'wider: Role web: create of leases (coordination.k8s.io) was asked in other ' +
-          'namespaces alone: web',
-        'wider: Role web: get of leases (coordination.k8s.io) was asked in other ' +
-          'namespaces alone: web',
-        'wider: Role web: update of leases (coordination.k8s.io) was asked in other ' +
-          'namespaces alone: web',
+        'wider: Role web: create of leases (coordination.k8s.io) was only used in other ' +
+          'namespaces: web',
+        'wider: Role web: get of leases (coordination.k8s.io) was only used in other ' +
+          'namespaces: web',
+        'wider: Role web: update of leases (coordination.k8s.io) was only used in other ' +
+          'namespaces: web',
       ],
     ],
     [
@@ -414,11 +414,11 @@ describe('checks', () => {
       'kind: ClusterRole\n',
       [
         'wider: ClusterRole web: create of leases (coordination.k8s.io) in all ' +
-          'namespaces, asked was it in web',
+          'namespaces, used in: web',
         'wider: ClusterRole web: get of leases (coordination.k8s.io) in all namespaces, ' +
-          'asked was it in web',
+          'used in: web',
         'wider: ClusterRole web: update of leases (coordination.k8s.io) in all ' +
-          'namespaces, asked was it in web',
+          'namespaces, used in: web',
       ],
     ],
   ])('%s', async (_, from, to, expected) => {
@@ -436,11 +436,11 @@ describe('checks', () => {
     const below = role('- {nonResourceURLs: ["/metrics/*"], verbs: [get]}\n');
     expect(await checked(urls, below, '--allow-wider')).toEqual(['equal']);
     expect(await checked(urls, below)).toEqual([
-      'wider: ClusterRole web: get of /metrics/* stands for more than was asked: get /metrics/slis',
+      'wider: ClusterRole web: get of /metrics/* allows more than was used: get /metrics/slis',
     ]);
     expect(await checked(urls, role('- {nonResourceURLs: [/healthz], verbs: [get]}\n'))).toEqual([
       'too small: get of /metrics/slis is missing: reconcile (file:///app/main.ts:12), 1 request',
-      'wider: ClusterRole web: get of /healthz was never asked',
+      'wider: ClusterRole web: get of /healthz was never used',
     ]);
   });
 

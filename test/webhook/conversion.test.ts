@@ -185,7 +185,7 @@ describe('conversions', () => {
       'Site expected one of the versions v1, v1beta1, got v2',
     );
     expect(await message('v1', { ...site('v1beta1', {}), kind: 'Page' })).toContain(
-      'no conversion of Page from example.com/v1beta1 to example.com/v1 is registered',
+      'Page has no conversion from example.com/v1beta1 to example.com/v1',
     );
     expect(reported).toHaveLength(6);
     const metrics = parseText(await (await fetch(`${manager.url('metrics')}/metrics`)).text());
@@ -255,7 +255,7 @@ describe('conversions', () => {
         convertedObjects: [],
         result: {
           status: 'Failure',
-          message: expect.stringContaining('of 4 objects expected to end within 15 ms, got 3'),
+          message: expect.stringContaining('of 4 objects was not done within 15 ms: 3'),
         },
       });
       expect({ calls: calls(), errors }).toMatchObject({ calls: 3, errors: [{ code: 'TIMEOUT' }] });
@@ -401,7 +401,7 @@ describe('definitions of converted kinds', () => {
   });
 
   test.each([
-    [[V1, V1beta1], 'has a conversion of v1alpha1, and "versions" expected its definition'],
+    [[V1, V1beta1], '"versions" expected a definition of Site in v1alpha1, which has a conversion'],
     [
       [
         V1,
@@ -409,7 +409,7 @@ describe('definitions of converted kinds', () => {
         V1alpha1,
         defineCustomResource({ ...named, version: 'v2', spec: z.object({}) }),
       ],
-      'Site expected a conversion for each of its versions, and v2 has none',
+      'Site expected a conversion for each of its versions, v2 has none',
     ],
   ])('cannot differ from the registration: %#', (versions, why) => {
     expect(() => conversionDefinitions(setup, versions, reach)).toThrow(why);
@@ -417,7 +417,7 @@ describe('definitions of converted kinds', () => {
 
   test('are not among the configurations of webhooks', () => {
     expect(() => webhookConfigurations(setup, { name: 'sites', ...reach })).toThrow(
-      'got conversions alone: these are in the definition, by conversionDefinitions()',
+      'got only conversions: use conversionDefinitions() for these',
     );
   });
 

@@ -425,7 +425,7 @@ describe('newWebhookManagedBy', () => {
         .for(Website)
         .withValidator(denyAll, { path: '/other', name })
         .complete();
-    expectError(second, 'INVALID_ARGUMENT', '/other expected a name of its own');
+    expectError(second, 'INVALID_ARGUMENT', '/other expected another name than');
     second('other.website.example.com');
     newWebhookManagedBy(one)
       .for<{ spec: { replicas: number } }>(Website, { subResource: 'scale' })
