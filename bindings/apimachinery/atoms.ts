@@ -1,6 +1,6 @@
 /**
- * Types for merging: which maps and lists are atomic, and which are merged, by what keys. A type
- * may have several shapes; the value decides between them. structured-merge-diff:
+ * Types for merging: whether a map or list is atomic or merged, and by which keys. A type may be a
+ * scalar, a list or a map; the value decides. structured-merge-diff:
  * schema/elements.go.
  */
 import type { Json, JsonObject } from '../base/json-value.ts';
@@ -14,12 +14,12 @@ export interface ListType {
 }
 
 export interface MapType {
-  /** The members with a name in the type. */
+  /** The named fields. */
   readonly field: (name: string) => Field | undefined;
-  /** The type of other members; undefined: there are none. */
+  /** The type of other members; `undefined` if there are none. */
   readonly values: (() => Atom) | undefined;
   readonly atomic: boolean;
-  /** The members that Go writes for an empty struct. */
+  /** The fields that Go writes for an empty struct. */
   readonly zero?: () => JsonObject;
 }
 
@@ -29,7 +29,7 @@ export interface Atom {
   readonly map?: MapType;
 }
 
-/** How a strategic merge patch treats a member. */
+/** How a strategic merge patch changes a field. */
 export interface PatchRule {
   /** Lists are merged; lists of objects by this member. */
   readonly mergeKey?: string;
@@ -40,12 +40,12 @@ export interface PatchRule {
 
 export interface Field {
   readonly type: () => Atom;
-  /** The default of a list's key in an item without it. */
+  /** The value of a list key for items without it. */
   readonly fallback?: Json;
   readonly patch?: PatchRule;
-  /** The value that Go writes if the member is not set; undefined: Go omits it. */
+  /** The value that Go writes if the field is not set; `undefined` if Go omits it. */
   readonly zero?: () => Json;
-  /** Go has a pointer to it, and so distinguishes a zero value from nil. */
+  /** Go has a pointer, so that a zero value differs from nil. */
   readonly pointer?: true;
   /**
    * The code of the type in the table, or its name in a custom resource's schema; for messages.
@@ -69,6 +69,6 @@ export const anyJson: Atom = {
 
 export const scalarOf = (scalar: Scalar): Atom => ({ scalar });
 
-/** The type of a map's member; undefined: the map does not have it. */
+/** The type of a member of a map; `undefined` if the map does not have it. */
 export const memberType = (map: MapType, name: string): Atom | undefined =>
   map.field(name)?.type() ?? map.values?.();

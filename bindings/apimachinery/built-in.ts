@@ -68,7 +68,7 @@ function table(): Map<string, Line> {
   return lines;
 }
 
-/** The type of a built-in kind; undefined for other kinds. */
+/** The type of a built-in kind; `undefined` for other kinds. */
 export function builtInType(apiVersion: string, kind: string): Atom | undefined {
   const name = builtInTypeName(apiVersion, kind);
   return name === undefined ? undefined : typeNamed(name);
@@ -186,7 +186,7 @@ export function zeroOf(code: string): Json {
 
 const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });
 
-/** The item of a list's code, and the keys that are behind a bar. */
+/** The code of the items of a list, and the keys after the bar. */
 function listOf(code: string): { item: string; keys: string | undefined } {
   const bar = code.lastIndexOf('|');
   const close = code.lastIndexOf(']');
@@ -203,7 +203,7 @@ export function innerCode(code: string): { code: string; list: boolean } | undef
 }
 
 function atomOf(code: string): Atom {
-  // OpenAPI has no type for it, so that an applied configuration may have any value there.
+  // OpenAPI has no type for int-or-string, so an apply may have any value there.
   if (code === 'x') return anyJson;
   const scalar = SCALARS[code];
   if (scalar !== undefined) return scalarOf(scalar);

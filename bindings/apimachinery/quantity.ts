@@ -5,18 +5,18 @@
 import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
 
 /**
- * How a quantity is written: `DecimalSI` with m, k, M, …; `BinarySI` with Ki, Mi, …;
- * `DecimalExponent` as 1e3. apimachinery: resource.Format.
+ * The format of a quantity: `DecimalSI` has the suffixes m, k, M, …; `BinarySI` has Ki, Mi, …;
+ * `DecimalExponent` is written as 1e3. apimachinery: resource.Format.
  */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
 
-/** What stands for a quantity in objects: its text, or a number. */
+/** A quantity as an object has it: a string or a number. */
 export type QuantityLike = Quantity | string | number;
 
 /** 10^-9 is the smallest part of a quantity. */
 const PLACES = 9;
 const NANO = 10n ** 9n;
-/** In 10^-9; only quantities in BinarySI have this limit when they are parsed. */
+/** In 10^-9. Go limits only quantities in BinarySI when it parses them. */
 const MOST = (2n ** 63n - 1n) * NANO;
 
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
@@ -25,15 +25,14 @@ const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 
 const EXPONENT = String.raw`[eE](?<exponent>[+-]?\d{1,3})`;
 const SUFFIX = `(?<binary>[KMGTPE]i)|(?<decimal>[numkMGTPE])|${EXPONENT}`;
-/** As the server reads it: the number may be missing, and is then 0. */
+/** As in Go, the number may be missing, and is then 0. */
 const QUANTITY = new RegExp(
   String.raw`^(?<sign>[+-]?)(?<zeros>0*)(?<whole>\d*)(?:\.(?<part>\d*))?(?:${SUFFIX})?$`,
 );
 
 /**
- * An exact number with the way in which it is written. It never changes: the methods return new
- * ones. `String(quantity)` gives the canonical text that goes into an object, and JSON has it too.
- * apimachinery: resource.Quantity.
+ * An exact number with a format. It is immutable: the methods return new quantities.
+ * `String(quantity)` and `JSON.stringify` give the canonical form. apimachinery: resource.Quantity.
  *
  * @example
  * const limit = parseQuantity('1500m').add('0.5');
@@ -45,25 +44,25 @@ export class Quantity {
   readonly format: QuantityFormat;
   readonly #text: string;
 
-  /** @internal By {@link parseQuantity} or {@link newQuantity}. */
+  /** @internal Use {@link parseQuantity} or {@link newQuantity}. */
   constructor(nanos: bigint, format: QuantityFormat, text: string = canonicalText(nanos, format)) {
     this.#nanos = nanos;
     this.format = format;
     this.#text = text;
   }
 
-  /** -1, 0 or 1. Quantity.Cmp. */
+  /** Compares the numbers: -1, 0 or 1. Quantity.Cmp. */
   cmp(other: QuantityLike): -1 | 0 | 1 {
     const right = parseQuantity(other).#nanos;
     return this.#nanos < right ? -1 : this.#nanos > right ? 1 : 0;
   }
 
-  /** Whether the numbers are equal, however they are written: `1000m` equals `1`. */
+  /** Whether the numbers are equal. The format does not count: `1000m` equals `1`. */
   equal(other: QuantityLike): boolean {
     return this.cmp(other) === 0;
   }
 
-  /** -1, 0 or 1. */
+  /** The sign: -1, 0 or 1. */
   sign(): -1 | 0 | 1 {
     return this.#nanos < 0n ? -1 : this.#nanos > 0n ? 1 : 0;
   }
@@ -72,13 +71,13 @@ export class Quantity {
     return this.#nanos === 0n;
   }
 
-  /** The sum, in this format; in the other one's if this is 0. */
+  /** The sum, in the format of this quantity, or in that of the other if this is 0. */
   add(other: QuantityLike): Quantity {
     const right = parseQuantity(other);
     return new Quantity(this.#nanos + right.#nanos, this.#formatWith(right));
   }
 
-  /** The difference, in this format; in the other one's if this is 0. */
+  /** The difference, in the format of this quantity, or in that of the other if this is 0. */
   sub(other: QuantityLike): Quantity {
     const right = parseQuantity(other);
     return new Quantity(this.#nanos - right.#nanos, this.#formatWith(right));
@@ -106,20 +105,20 @@ export class Quantity {
   }
 
   /**
-   * As a whole number, rounded away from 0; for memory the bytes. Go's overflows an int64; this
-   * does not.
+   * The integer, rounded away from 0, such as the bytes of memory. It does not overflow, as Go's
+   * int64 does.
    */
   value(): bigint {
     return this.scaledValue(0);
   }
 
-  /** In thousandths, rounded away from 0; for CPU the millicores. */
+  /** The thousandths, rounded away from 0, such as the millicores of CPU. */
   milliValue(): bigint {
     return this.scaledValue(-3);
   }
 
   /**
-   * In units of 10^scale, rounded away from 0.
+   * The number of units of 10^scale, rounded away from 0.
    *
    * @param scale from -9 to 18
    */
@@ -127,12 +126,12 @@ export class Quantity {
     return awayFromZero(this.#nanos, unitOf(scale));
   }
 
-  /** The nearest number of JavaScript. Quantity.AsFloat64Slow. */
+  /** The nearest JavaScript number. Quantity.AsFloat64Slow. */
   toNumber(): number {
     return Number(`${this.#nanos}e-${PLACES}`);
   }
 
-  /** The text that a server writes. Quantity.String. */
+  /** The canonical form, as the API server writes it. Quantity.String. */
   toString(): string {
     return this.#text;
   }
@@ -147,10 +146,10 @@ export class Quantity {
 }
 
 /**
- * Parses what an object has as a quantity. Digits beyond 10^-9 are rounded away from 0.
+ * Parses a quantity of an object. Digits beyond 10^-9 are rounded away from 0.
  * apimachinery: resource.ParseQuantity.
  *
- * @throws CapstanError INVALID_ARGUMENT for anything else, and for exponents of more than three
+ * @throws CapstanError INVALID_ARGUMENT for any other value, and for exponents of more than three
  *   digits
  * @example
  * const request = parseQuantity('250m');
@@ -165,7 +164,7 @@ export function parseQuantity(quantity: QuantityLike): Quantity {
 }
 
 /**
- * Compares two quantities: -1, 0 or 1, as `sort` takes it. apimachinery: Quantity.Cmp.
+ * Compares two quantities: -1, 0 or 1, as `sort` needs it. apimachinery: Quantity.Cmp.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -176,7 +175,7 @@ export function compareQuantity(a: QuantityLike, b: QuantityLike): -1 | 0 | 1 {
 }
 
 /**
- * A quantity from a whole number. apimachinery: resource.NewQuantity.
+ * Makes a quantity from an integer. apimachinery: resource.NewQuantity.
  *
  * @param format default `DecimalSI`
  * @throws CapstanError INVALID_ARGUMENT
@@ -192,7 +191,7 @@ export function newQuantity(
 }
 
 /**
- * A quantity from thousandths. apimachinery: resource.NewMilliQuantity.
+ * Makes a quantity from an integer of thousandths. apimachinery: resource.NewMilliQuantity.
  *
  * @param format default `DecimalSI`
  * @throws CapstanError INVALID_ARGUMENT
@@ -207,10 +206,10 @@ export function newMilliQuantity(
   return new Quantity(integer('value', value) * 10n ** 6n, format);
 }
 
-/** @internal Undefined for what is no quantity. */
+/** @internal Returns `undefined` for a value that is not a quantity. */
 export function quantityOf(value: unknown): Quantity | undefined {
   if (value instanceof Quantity) return value;
-  // A Quantity of another copy of the package is read by its text.
+  // A Quantity of another copy of this package is parsed from its string.
   const text = typeof value === 'number' || isForeign(value) ? String(value) : value;
   const found = typeof text === 'string' && text !== '' ? QUANTITY.exec(text)?.groups : undefined;
   if (found === undefined) return undefined;
@@ -218,7 +217,7 @@ export function quantityOf(value: unknown): Quantity | undefined {
   const power = decimal === undefined ? Number(exponent ?? 0) : DECIMAL.indexOf(decimal) * 3 - 9;
   const digits = (whole === '' ? '0' : whole) + part;
   const scale = power - part.length;
-  // Go takes a suffix alone for 0, unless the number is too long for 64 bits.
+  // Go parses a suffix without a number as 0, except on its path for large numbers.
   const isLong = scale < -PLACES || binary === 'Pi' || binary === 'Ei';
   if (zeros + whole + part === '' && isLong) return undefined;
   const kept = isCanonical({ digits, part, scale, binary }) ? (text as string) : undefined;
@@ -229,15 +228,15 @@ export function quantityOf(value: unknown): Quantity | undefined {
   let format: QuantityFormat = exponent === undefined ? 'DecimalSI' : 'DecimalExponent';
   if (binary !== undefined) {
     if (nanos > MOST) nanos = MOST;
-    // A part of 1 cannot be written with Ki.
+    // BinarySI cannot express a number below 1.
     format = nanos > 0n && nanos < NANO ? 'DecimalSI' : 'BinarySI';
   }
   return new Quantity(sign === '-' ? -nanos : nanos, format, kept);
 }
 
 /**
- * Whether Go keeps the text. It decides that where the number fits into 64 bits, by a rule that is
- * not quite that of its own canonical form: `+1` and `1.500` stay.
+ * Whether Go keeps the string as it is. It does so for some strings that are not canonical, such as
+ * `+1` and `1.500`, if the number fits into 64 bits.
  */
 function isCanonical({
   digits,

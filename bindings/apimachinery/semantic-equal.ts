@@ -1,7 +1,7 @@
 /**
- * Equality of values as the API means it: `1000m` equals `1`, and a list that is absent equals an
- * empty one. What a member means, the types of the built-in kinds say. apimachinery:
- * pkg/api/equality, third_party/forked/golang/reflect.
+ * Compares values as Kubernetes does: `1000m` equals `1`, and an absent list equals an empty one.
+ * The types of the built-in kinds say how to compare a field. apimachinery: pkg/api/equality,
+ * third_party/forked/golang/reflect.
  */
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { isJsonObject, ownMember, sameJson } from '../base/json-value.ts';
@@ -14,12 +14,12 @@ import { quantityOf } from './quantity.ts';
 /** Options of {@link semanticEqual} and {@link deepDerivative}. */
 export interface SemanticOptions {
   /**
-   * What the values are: a resource, or a type of the built-in kinds, such as `PodSpec`,
-   * `Container`, `ObjectMeta` or `Quantity`. Default: the kind that both objects have.
+   * The type of the values: a resource, or a type of the built-in kinds such as `PodSpec`,
+   * `Container`, `ObjectMeta` or `Quantity`. Default: the kind of both objects.
    */
   readonly type?: Resource<never, string> | string | undefined;
   /**
-   * The types of parts of a custom resource, by their paths: `{ 'spec.template':
+   * The types of parts of a custom resource, by path: `{ 'spec.template':
    * 'PodTemplateSpec', 'spec.pools.*.size': 'Quantity' }`. `*` stands for each item or member.
    */
   readonly types?: Readonly<Record<string, string>> | undefined;
@@ -28,14 +28,15 @@ export interface SemanticOptions {
 const NAMES = namesOf<SemanticOptions>()({ type: 1, types: 1 });
 
 /**
- * Whether two objects, or parts of such, mean the same. In a built-in kind quantities are equal by
- * their number, and times by the moment; a member that is absent or null equals an empty list or
- * map, and also 0, false, "" and a struct without members, unless Go has a pointer there:
+ * Whether two objects, or parts of objects, are semantically equal. In a built-in kind quantities
+ * are compared as numbers, and times as moments. An absent or null field equals an empty list or
+ * map, and also 0, false, "" and a struct without fields, unless Go has a pointer there:
  * `replicas: 0` is not an absent `replicas`, and `emptyDir: {}` is not an absent `emptyDir`.
  *
- * In a custom resource that holds for `metadata` and for the parts in `types`. Elsewhere values are
- * compared as JSON, and only an empty list equals none. `kind` and `apiVersion` count if both have
- * them, as items of lists have none. apimachinery: equality.Semantic.DeepEqual.
+ * In a custom resource these rules hold for `metadata` and for the parts in `types`. Other parts
+ * are compared as JSON; there only an empty list equals an absent one. `kind` and `apiVersion` are
+ * compared if both objects have them, because items of lists have none. apimachinery:
+ * equality.Semantic.DeepEqual.
  *
  * @throws CapstanError INVALID_ARGUMENT for an unknown type
  * @example
@@ -48,12 +49,11 @@ export function semanticEqual(a: unknown, b: unknown, options: SemanticOptions =
 }
 
 /**
- * Whether `b` has what `a` sets: as {@link semanticEqual}, but what is absent, null, "" or an empty
- * list or map in `a` is not compared. A list of `a` may be the beginning of one of `b`. Use it to
- * ask whether an object that a server has filled with defaults is still as it was wanted. A 0 or
- * false that `a` has is compared; Go compares also those that are absent and no pointers, as it
- * cannot tell.
- * apimachinery: equality.Semantic.DeepDerivative.
+ * Whether `b` has all values that `a` sets. It compares as {@link semanticEqual}, but ignores a
+ * field that is absent, null, "" or an empty list or map in `a`. A list of `b` may have more items
+ * at its end. Use it to compare a wanted object with one in which the API server has set defaults.
+ * A 0 or false in `a` is compared. An absent one is not; Go compares it if the field is not a
+ * pointer. apimachinery: equality.Semantic.DeepDerivative.
  *
  * @throws CapstanError INVALID_ARGUMENT for an unknown type
  * @example
@@ -66,7 +66,7 @@ export function deepDerivative(a: unknown, b: unknown, options: SemanticOptions 
   return compare(a, b, options, true);
 }
 
-/** Types of parts of a value, by what remains of their paths. */
+/** Types of parts of a value, by the rest of their paths. */
 type Parts = readonly (readonly [path: readonly string[], code: string])[];
 
 function compare(a: unknown, b: unknown, options: SemanticOptions, derivative: boolean): boolean {
@@ -115,10 +115,10 @@ function requireType(name: string, type: unknown): string {
 }
 
 const isStruct = (code: string): boolean => !/^([a-z*]$|[[{(])/.test(code);
-/** What Go has as a struct that is no map of members in JSON. */
+/** A struct in Go that is not an object in JSON. */
 const isOpaque = (code: string): boolean => /^[qtux]$/.test(code);
 
-/** Go has a pointer to it, so that absent is something of its own. */
+/** Whether Go has a pointer, so that an absent value differs from the zero value. */
 const isPointer = ({ code, pointer, zero }: Field): boolean =>
   pointer === true || (zero === undefined && (isStruct(code) || isOpaque(code) || code === '*'));
 
@@ -211,7 +211,7 @@ const isTypeName = (name: string): boolean => name === 'apiVersion' || name === 
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** Null is absent; a Date or a Quantity is what it is in JSON. */
+/** The value as JSON has it. Null is absent. */
 function jsonOf(value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   const { toJSON } = value as { toJSON?: unknown };
@@ -221,13 +221,13 @@ function jsonOf(value: unknown): unknown {
 const isEmptyMap = (value: unknown): boolean =>
   isJsonObject(value) && Object.keys(value).length === 0;
 
-/** @param isMap whether it is a map to Go: a struct without members may be behind a pointer */
+/** @param isMap whether Go has a map; a struct without fields may be behind a pointer */
 function isUnset(value: unknown, isMap: boolean): boolean {
   if (value === undefined || value === '' || isEmptyList(value)) return true;
   return isMap && isEmptyMap(value);
 }
 
-/** Whether a value is what Go has where nothing is set. */
+/** Whether a value is the zero value in Go. */
 function isZero(code: string, value: unknown): boolean {
   const inner = innerCode(code);
   if (inner !== undefined) return inner.list ? isEmptyList(value) : isEmptyMap(value);

@@ -1,6 +1,6 @@
 /**
- * Strategic merge patches from two states of an object of a built-in kind: lists are merged by the
- * keys of their types, so that what another client added to them meanwhile stays. apimachinery:
+ * Makes strategic merge patches from two states of an object of a built-in kind. Lists are merged
+ * by their merge keys, so that items which another client has added are kept. apimachinery:
  * pkg/util/strategicpatch/patch.go CreateTwoWayMergePatch; controller-runtime: pkg/client/patch.go
  * StrategicMergeFrom.
  */
@@ -27,20 +27,20 @@ export interface StrategicPatchBase<T extends object> {
   /**
    * The patch to the second state.
    *
-   * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have, and
-   *   for one in an object of a list that changes: in a patch null removes
+   * @throws CapstanError INVALID_ARGUMENT for a null that the first state does not have, and for a
+   *   null in a changed item of a list, because null in a patch removes a field
    */
   to(modified: T): Patch & { readonly type: 'strategic' };
 }
 
 /**
- * Copies the first state of a strategic merge patch; the object itself may then be changed. A list
- * with a merge key, such as containers by their names, is patched item by item; other lists are
- * replaced. Where items share a key, as ports do that differ by protocol, the list is replaced,
- * which Go's patches get wrong. controller-runtime: client.StrategicMergeFrom.
+ * Copies the first state for a strategic merge patch. The object may be changed after that. A list
+ * with a merge key, such as the containers with their names, is patched item by item. Other lists
+ * are replaced. A list is also replaced if two items have the same key, such as ports that differ
+ * only by protocol; Go makes a wrong patch there. controller-runtime: client.StrategicMergeFrom.
  *
- * @throws CapstanError INVALID_ARGUMENT for a kind that is not built in, for which servers take no
- *   such patch (use `mergeFrom`); also with `optimisticLock` for an object without a version
+ * @throws CapstanError INVALID_ARGUMENT for a kind that is not built in, for which servers refuse
+ *   such a patch (use `mergeFrom`); with `optimisticLock` for an object without a resourceVersion
  * @example
  * const key = { namespace: 'default', name: 'web' };
  * const deployment = structuredClone(await client.get(Deployment, key));
@@ -61,7 +61,7 @@ export function strategicMergeFrom<T extends object>(
     throw new CapstanError(
       'INVALID_ARGUMENT',
       `"resource" expected a built-in kind, got ${groupVersion(resource)} ${resource.kind}: ` +
-        'servers take no strategic merge patches of custom resources; use mergeFrom',
+        'servers refuse strategic merge patches of custom resources; use mergeFrom',
     );
   const before = plainState('original', original) as JsonObject;
   const version = lockedVersion(original, options);
@@ -81,11 +81,11 @@ type Members = Map<string, unknown>;
 
 const fieldOf = (type: Atom | undefined, name: string): Field | undefined => type?.map?.field(name);
 
-/** The type of a member's value, also in a map without named members. */
+/** The type of a field's value, or of a map's values. */
 const typeOf = (type: Atom | undefined, name: string): Atom | undefined =>
   fieldOf(type, name)?.type() ?? type?.map?.values?.();
 
-/** @param retains whether the patch names all members that stay */
+/** @param retains whether the patch needs `$retainKeys`: the names of all fields that stay */
 function mapPatch(
   type: Atom | undefined,
   before: JsonObject,
@@ -100,7 +100,7 @@ function mapPatch(
     const here = `${path}.${name}`;
     const field = fieldOf(type, name);
     if (isJsonObject(old) && isJsonObject(value)) {
-      // Bytes to Go, which cannot be merged; or a member that its type says to replace.
+      // Go has bytes here, which cannot be merged, or the type says to replace the field.
       const whole = field?.code === '*' || field?.patch?.replace;
       if (whole) patch.set(name, { ...objectWithoutNulls(value, here), $patch: 'replace' });
       else {
@@ -112,7 +112,7 @@ function mapPatch(
       listPatch(field, name, old, value, here, patch);
     else patch.set(name, refuseNulls(value, here));
   }
-  // The server keeps managedFields, and caches leave them out.
+  // Caches remove managedFields. The server keeps them.
   const removed = Object.keys(before).filter(
     (name) => !Object.hasOwn(after, name) && !(path === '.metadata' && name === 'managedFields'),
   );
@@ -122,7 +122,7 @@ function mapPatch(
   return withTexts(patch, after);
 }
 
-/** The patch as an object, with the texts of its numbers. */
+/** The patch as an object, with the exact texts of its numbers. */
 function withTexts(patch: Members, after: JsonObject): JsonObject {
   const object = Object.fromEntries(patch);
   for (const name of patch.keys()) {
@@ -136,7 +136,7 @@ function objectWithoutNulls(value: JsonObject, path: string): JsonObject {
   return refuseNulls(value, path) as JsonObject;
 }
 
-/** Sets in `patch` what makes one list of the other. */
+/** Adds the changes of a list to the patch. */
 function listPatch(
   field: Field,
   name: string,
@@ -161,7 +161,7 @@ function listPatch(
   const [had, has] = [before as JsonObject[], after as JsonObject[]];
   const [old, now] = [byKey(had, mergeKey), byKey(has, mergeKey)];
   if (old === undefined || now === undefined) {
-    // With this item a server takes the others for the whole list.
+    // With this item the server replaces the whole list.
     patch.set(name, [...(refuseNulls(after, path) as object[]), { $patch: 'replace' }]);
     return;
   }
@@ -205,7 +205,7 @@ function scalarsPatch(
 
 const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : 1);
 
-/** Undefined if items share a key or have none. */
+/** Returns `undefined` if two items have the same key, or an item has none. */
 function byKey(
   items: readonly JsonObject[],
   mergeKey: string,

@@ -1,10 +1,10 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * Records which permissions the requests of a program need, and which code asked. `capstan rbac`
- * makes a Role of it. apiserver: pkg/endpoints/request/requestinfo.go.
+ * Records which permissions the requests of a program need, and which code sent them. `capstan
+ * rbac` makes Roles from the record. apiserver: pkg/endpoints/request/requestinfo.go.
  *
- * Invariants: a request is passed on unchanged and without delay, and none fails because of its
- * record; the record has a bounded size.
+ * Invariants: the record changes and delays no request, and none fails because of it. Its size is
+ * limited.
  */
 import { invalid } from '../base/errors.ts';
 import {
@@ -14,39 +14,42 @@ import {
   type TransportRequest,
 } from '../cache/rest/transport.ts';
 
-/** What a request needs a permission for: a resource, or a path that is none (`path`). */
+/** The permission that a request needs: for a resource, or for a URL path (`path`). */
 export interface RequestAccess {
-  /** Of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`. */
+  /**
+   * The verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`,
+   * `deletecollection`.
+   */
   readonly verb: string;
   readonly group?: string;
   /** The plural name. */
   readonly resource?: string;
   readonly subresource?: string;
-  /** Without it: the whole cluster. */
+  /** Absent for requests of all namespaces and of cluster-scoped kinds. */
   readonly namespace?: string;
   readonly name?: string;
   readonly path?: string;
 }
 
-/** A line of an {@link AccessRecord}: equal requests, whose names are counted together. */
+/** A line of an {@link AccessRecord}: requests that differ only in the name. */
 export interface AccessEntry extends Omit<RequestAccess, 'name'> {
-  /** The kind, where a body said so; without `resource` the line is about an owner of this kind. */
+  /** The kind, if a body has it. Without `resource` the line is for owners of this kind. */
   readonly kind?: string;
-  /** At most 16; `*` for requests of more objects, or of none by name. */
+  /** At most 16 names; `*` for more, and for requests without a name. */
   readonly names: readonly string[];
   /** How many requests. */
   readonly count: number;
   /** How many of them were answered with 403. */
   readonly refused: number;
-  /** How many came from each place in the code, as `reconcile (file:///…/main.ts:12)`. */
+  /** How many each place in the code sent, such as `reconcile (file:///…/main.ts:12)`. */
   readonly by: Readonly<Record<string, number>>;
 }
 
-/** The most lines; a program that asks for more has no Role. */
+/** The most lines of a record. */
 const MOST_LINES = 5000;
 const MOST_NAMES = 16;
 const MOST_PLACES = 16;
-/** The places of the first requests of a line are all read, then those of each 64th. */
+/** The place is read for the first 64 requests of a line, then for each 64th. */
 const ALL_UNTIL = 64;
 const FRAMES = 60;
 
@@ -60,8 +63,8 @@ interface Line {
 }
 
 /**
- * What a program has asked the API server, one line for each verb, resource and namespace. A
- * manager has one, `manager.accessRecord`.
+ * The requests of a program to the API server: one line for each verb, resource and namespace. A
+ * manager has one: `manager.accessRecord`.
  *
  * @example
  * const record = new AccessRecord();
@@ -72,12 +75,12 @@ interface Line {
 export class AccessRecord {
   readonly #lines = new Map<string, Line>();
 
-  /** The lines so far, in the order in which they were first asked. */
+  /** The lines, in the order of their first requests. */
   entries(): AccessEntry[] {
     return [...this.#lines.values()].map(entryOf);
   }
 
-  /** The lines as JSON, each on a line of its own. */
+  /** The lines as JSON, one per line of text. */
   text(): string {
     return this.entries()
       .map((entry) => `${JSON.stringify(entry)}\n`)
@@ -87,7 +90,7 @@ export class AccessRecord {
   /**
    * Counts a request.
    *
-   * @returns a function that is told the status of the answer
+   * @returns a function that takes the status of the answer
    */
   asked(request: TransportRequest): (status: number) => void {
     const { name, ...access } = accessOf(request);
@@ -109,7 +112,7 @@ export class AccessRecord {
     };
   }
 
-  /** Called at once with a line that is new or has a new name. */
+  /** Gets each line that is new or has a new name. */
   protected changed(_entry: AccessEntry): void {}
 
   #count(access: Omit<RequestAccess, 'name'>, name = '*', kind?: string): Line | undefined {
@@ -152,7 +155,7 @@ function entryOf({ access, kind, names, count, refused, by }: Line): AccessEntry
 }
 
 /**
- * A transport that counts its requests in a record.
+ * A transport that records its requests.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -184,11 +187,11 @@ const VERBS: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** `/api/v1/…` or `/apis/GROUP/VERSION/…`, with something behind. */
+/** Matches `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
 const RESOURCE_PATH = /^\/(?:api|apis\/([^/]+))\/[^/]+\/(.+)$/;
 
 /**
- * What a request needs a permission for, as an API server sees it.
+ * The permission that an API server checks for a request.
  *
  * @example
  * const { verb, resource } = accessOf({ method: 'GET', path: '/api/v1/namespaces/a/pods' });
@@ -233,7 +236,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Of `/namespaces/NAME/…`: subresources of the namespace itself. */
+/** In `/namespaces/NAME/…`: the subresources of the namespace. */
 const OF_NAMESPACE: ReadonlySet<string | undefined> = new Set(['status', 'finalize']);
 /** A field selector that chooses one object by its name. */
 const EXACT = /(?:^|,)metadata\.name==?([^,!]+)(?:,|$)/;
@@ -245,8 +248,8 @@ interface Owner {
 }
 
 /**
- * The owners whose deletion a body blocks. Then the admission plugin
- * OwnerReferencesPermissionEnforcement asks for `update` of their finalizers.
+ * The owners in a body with `blockOwnerDeletion`. The admission plugin
+ * OwnerReferencesPermissionEnforcement requires `update` of their finalizers.
  */
 function ownersOf(body: TransportRequest['body']): Owner[] {
   if (body === undefined) return [];
@@ -265,7 +268,7 @@ function ownersOf(body: TransportRequest['body']): Owner[] {
       return [{ group, kind, name: String(name) }];
     });
   } catch {
-    return []; // no JSON: the server will say so
+    return []; // The server refuses invalid JSON.
   }
 }
 
@@ -282,7 +285,7 @@ function textOf(body: string | Uint8Array): string {
   return typeof body === 'string' ? body : new TextDecoder().decode(body);
 }
 
-/** What the package itself asks for, by a part of the path of its code. */
+/** Names for requests that the package sends by itself, by a part of the path of its code. */
 const OWN_PARTS: readonly (readonly [part: string, name: string])[] = [
   ['leaderelection/', 'leader election'],
   ['shards/', 'shards'],
@@ -296,8 +299,8 @@ const OWN_PARTS: readonly (readonly [part: string, name: string])[] = [
 ];
 
 /**
- * The function and line that called this package, or the part of the package that acts by itself.
- * From V8's asynchronous stack; elsewhere `unknown`.
+ * The function and line that called this package, or the part of the package that sent the request
+ * by itself. It is read from V8's asynchronous stack, and is `unknown` in other engines.
  */
 function caller(): string {
   const limit = Error.stackTraceLimit;
@@ -305,7 +308,7 @@ function caller(): string {
   const { stack = '' } = new Error();
   Error.stackTraceLimit = limit;
   const [, here = '', ...frames] = stack.split('\n');
-  // In a bundle there is no such file: then each frame may be a program's.
+  // In a bundle this file has no path of its own: then each frame counts as the program's.
   const folder = /\(?([^()\s]*\/)client\/access-record\.[jt]s:/.exec(here)?.[1];
   let own: string | undefined;
   for (const frame of frames) {

@@ -1,7 +1,6 @@
 /**
- * Predicates for errors of the server. apimachinery: pkg/api/errors. The reason decides; the HTTP
- * code counts only if the reason is unknown. None of the `is` functions throws, whatever it is
- * passed.
+ * Predicates for errors of the API server. apimachinery: pkg/api/errors. They compare the reason,
+ * or the HTTP code if the reason is unknown. The `is` functions accept any value, and never throw.
  */
 import {
   hasReason,
@@ -18,7 +17,7 @@ export {
   isTooManyRequests,
 } from '../cache/rest/status-error.ts';
 
-/** An object of that name exists. */
+/** An object of this name exists. */
 export function isAlreadyExists(error: unknown): error is StatusError {
   return isStatusError(error) && error.reason === 'AlreadyExists';
 }
@@ -28,15 +27,14 @@ export function isConflict(error: unknown): error is StatusError {
   return hasReason(error, 'Conflict', 409);
 }
 
-/** The object is invalid: `error.body.details.causes` says where. */
+/** The object is invalid. `error.body.details.causes` has the fields. */
 export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 'Invalid', 422);
 }
 
 /**
  * The server does not serve the kind, its version or its group, or a {@link Discovery} does not
- * find it; an object of that name may exist elsewhere. Each is `isNotFound` too. apimachinery:
- * meta.IsNoMatchError.
+ * find it. Such an error is also `isNotFound`. apimachinery: meta.IsNoMatchError.
  *
  * @example
  * const widgets = await client.list(Website).catch((error: unknown) => {
@@ -58,7 +56,7 @@ export function isUnauthorized(error: unknown): error is StatusError {
   return hasReason(error, 'Unauthorized', 401);
 }
 
-/** The resource has no such verb. */
+/** The resource does not support the verb. */
 export function isMethodNotSupported(error: unknown): error is StatusError {
   return hasReason(error, 'MethodNotAllowed', 405);
 }
@@ -111,19 +109,19 @@ export function hasStatusCause(error: unknown, type: string): boolean {
 }
 
 /**
- * How long the server asks to wait, in milliseconds; `undefined` if it does not. apimachinery:
+ * How long the server asks a client to wait, in milliseconds; otherwise `undefined`. apimachinery:
  * SuggestsClientDelay.
  */
 export function suggestsClientDelay(error: unknown): number | undefined {
   const { reason, body } = isStatusError(error) ? error : {};
   if (body?.details === undefined) return undefined;
-  const { retryAfterSeconds = 0 } = body.details; // 0 is not written
+  const { retryAfterSeconds = 0 } = body.details; // JSON omits 0
   return retryAfterSeconds > 0 || reason === 'ServerTimeout' ? retryAfterSeconds * 1000 : undefined;
 }
 
 /**
- * For `catch`: returns undefined if the object does not exist, and throws any other error again.
- * (client-go's returns it, which would swallow it in a promise's handler.)
+ * For `catch`: returns `undefined` if the object does not exist, and throws any other error again.
+ * (client-go returns the other error. In the `catch` of a promise that would hide it.)
  *
  * @throws the error itself, unless it is `isNotFound`
  * @example

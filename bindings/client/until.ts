@@ -1,5 +1,5 @@
 /**
- * Waits for a state of one object, over a watch, and for any other condition, by asking again.
+ * Waits for a state of one object over a watch, and polls any other condition.
  * client-go: tools/watch/until.go; apimachinery: pkg/util/wait; kube-rs: runtime::wait.
  */
 import { BACKOFF_NAMES, Backoff, type BackoffOptions, guardRandom } from '../base/backoff.ts';
@@ -22,16 +22,16 @@ import type { Client, ObjectKey } from './types.ts';
 export interface WatchObjectOptions {
   /** Ends the loop, without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with each failure after which the watch goes on. Default: none is reported. */
+  /** Gets each failure after which the watch continues. Default: failures are not reported. */
   readonly watchErrorHandler?: WatchErrorHandler | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /** Options of {@link until}. */
 export interface UntilOptions {
-  /** Ends the wait, with an error ABORTED. */
+  /** Ends the wait with the error ABORTED. */
   readonly signal?: AbortSignal | undefined;
-  /** In milliseconds; then the wait ends with an error TIMEOUT. Default: none. */
+  /** In milliseconds. Then the wait ends with the error TIMEOUT. Default: no timeout. */
   readonly timeout?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -39,11 +39,11 @@ export interface UntilOptions {
 /** Options of {@link pollUntil}. */
 export interface PollOptions extends UntilOptions {
   /**
-   * The pauses. Default: `{ duration: 1000, factor: 1, jitter: 0.1, cap: 30_000 }`, which is about
-   * one a second. With a `factor` of 2 each pause is twice the last one, up to `cap`.
+   * The pauses between calls. Default: `{ duration: 1000, factor: 1, jitter: 0.1, cap: 30_000 }`,
+   * which is about one second. With a `factor` of 2 each pause is twice as long, up to `cap`.
    */
   readonly backoff?: BackoffOptions | undefined;
-  /** Whether the first call is made at once, without a pause before it. Default true. */
+  /** Whether the first call comes without a pause. Default true. */
   readonly immediate?: boolean | undefined;
   /** Random numbers in [0, 1), for the jitter. Default Math.random. */
   readonly random?: (() => number) | undefined;
@@ -63,10 +63,10 @@ const POLL_NAMES = namesOf<PollOptions>()({
 });
 
 /**
- * The states of one object: the present one first, then each newer one; undefined while there is no
- * such object. A loop that is slower than the changes gets the newest state and misses those before
- * it. The watch is opened again when it ends or fails. It needs the verbs list and watch.
- * client-go: a ListWatch of fields.OneTermEqualSelector("metadata.name", name).
+ * The states of one object: first the present one, then each newer one, and `undefined` if the
+ * object does not exist. A loop that is slower than the changes gets only the newest state. The
+ * watch is opened again when it ends or fails. It needs the verbs `list` and `watch`. client-go: a
+ * ListWatch of fields.OneTermEqualSelector("metadata.name", name).
  *
  * @param from a client of `newClient`, `fakeClient` or a manager, or a transport
  * @throws CapstanError INVALID_ARGUMENT; StatusError if the server forbids it (401, 403)
@@ -89,13 +89,13 @@ export function watchObject<T extends object>(
 }
 
 /**
- * Waits until an object is as the predicate wants it, over a watch of this object alone: resolves
- * with the object, or with undefined if the predicate accepts that there is none. The predicate is
- * called with the present state at once, and with each newer one; states that follow each other
- * while it runs are skipped but for the last one. client-go: watchtools.UntilWithSync.
+ * Watches one object until the predicate returns true. Resolves with the object, or with
+ * `undefined` if the predicate accepts that it does not exist. The predicate gets the present state
+ * first, then each newer one. States that arrive while it runs are skipped, except the newest.
+ * client-go: watchtools.UntilWithSync.
  *
  * @param from a client of `newClient`, `fakeClient` or a manager, or a transport
- * @param predicate may return a promise; what it throws rejects
+ * @param predicate may return a promise; its error rejects the wait
  * @throws CapstanError TIMEOUT, with the last failure of the watch as its cause; ABORTED;
  *   INVALID_ARGUMENT; StatusError if the server forbids it (401, 403)
  * @example
@@ -134,9 +134,9 @@ export async function until<T extends object>(
 }
 
 /**
- * Calls a function until it gives something that is neither undefined nor false, and resolves with
- * that. Pauses between the calls grow and vary as `backoff` says. What it throws rejects at once:
- * catch what may happen meanwhile. For an object of a server {@link until} needs fewer requests.
+ * Calls a function until its result is neither `undefined` nor `false`, and resolves with the
+ * result. `backoff` sets the pauses. An error of the function rejects at once: catch the errors
+ * that you expect. For an object of the API server {@link until} needs fewer requests.
  * apimachinery: wait.PollUntilContextTimeout, wait.ExponentialBackoffWithContext.
  *
  * @throws CapstanError TIMEOUT, ABORTED, INVALID_ARGUMENT
@@ -181,7 +181,7 @@ export async function pollUntil<V>(
   }
 }
 
-/** A signal that fires with the caller's, or after a time, and says which it was. */
+/** A signal that fires with the signal of the caller, or after the timeout. */
 class Deadline {
   readonly #end = new AbortController();
   readonly #timeout: number | undefined;
@@ -211,7 +211,7 @@ class Deadline {
     this.#end.abort();
   }
 
-  /** The value; rejects with this deadline if it ends first. */
+  /** Resolves with the value; rejects with this deadline if the signal fires first. */
   orEnd<V>(value: V | Promise<V>): Promise<V> {
     return new Promise((resolve, reject) => {
       const unlisten = onAbort(this.signal, () => reject(this));
@@ -226,14 +226,14 @@ class Deadline {
   }
 }
 
-/** One object by a reflector that selects it alone. */
+/** Watches one object by a reflector with a field selector. */
 class ObjectWatch<T extends object> {
-  /** `Pod default/web-0`. */
+  /** For messages: `Pod default/web-0`. */
   readonly what: string;
   readonly #listWatch: ListWatch<T, string>;
   readonly #clock: Clock;
   readonly #onError: WatchErrorHandler | undefined;
-  /** Of the watch, for the message of a wait that ends. */
+  /** The last failure of the watch. */
   lastFailure: unknown;
 
   constructor(
@@ -245,7 +245,7 @@ class ObjectWatch<T extends object> {
   ) {
     const transport = transportOf('from', from);
     requireClock('options.clock', clock);
-    objectPath(resource, key); // throws for a key that is none
+    objectPath(resource, key); // throws for an invalid key
     const namespace = requireNamespace(resource, key.namespace);
     this.what = `${resource.kind} ${namespace === '' ? '' : `${namespace}/`}${key.name}`;
     this.#clock = clock;
@@ -317,7 +317,7 @@ class Newest<V> {
     this.#wake.resolve();
   }
 
-  /** Undefined at the end. */
+  /** Resolves with `undefined` at the end. */
   async take(): Promise<{ readonly value: V } | undefined> {
     await this.#wake.promise;
     this.#wake = deferred();

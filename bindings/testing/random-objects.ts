@@ -1,7 +1,7 @@
 /**
- * Random objects of a CustomResourceDefinition's schema, by the optional peer `fast-check`: the
- * generator follows the schema, and what a schema says by alternatives, rules and keys of lists is
- * then judged as the embedded server judges it.
+ * Random objects of the schema of a CustomResourceDefinition, by the optional peer `fast-check`.
+ * The generator follows the schema. Then the validation of the embedded API server checks the value
+ * against alternatives, rules and list keys.
  */
 import type { Arbitrary } from 'fast-check';
 import { CapstanError } from '../base/errors.ts';
@@ -22,13 +22,13 @@ import type { FieldError } from './server/status.ts';
 
 type FastCheck = typeof import('fast-check');
 
-/** How often in a row a value may be refused, before the schema is taken for one of no values. */
+/** After this many refused values in a row the schema is taken for one without valid values. */
 const MOST_MISSES = 20_000;
 /** The most items and members of a list and a map, unless the schema demands more. */
 const MANY = 3;
-/** About so many optional members of an object are present. */
+/** About how many optional members of an object are present. */
 const MEMBERS = 6;
-/** Restricts values, so that a generated one is judged. */
+/** Keywords that the generator may break, so that values are checked. */
 const JUDGED: readonly string[] = [
   'anyOf',
   'oneOf',
@@ -55,7 +55,7 @@ export async function loadFastCheck(): Promise<FastCheck> {
   }
 }
 
-/** The messages of what a server refuses in a new value. */
+/** The validation errors that an API server reports for a new value. */
 export const problemsOf = (schema: Schema, value: Json): string[] =>
   [
     ...validateObject(schema, value, undefined),

@@ -1,6 +1,6 @@
 /**
- * A property test of a conversion: random objects of a version are converted to the other version
- * and back, as an API server would do it, and must be what they were.
+ * A property test of a conversion: it converts random objects to the other version and back, as an
+ * API server does, and compares them.
  */
 import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
@@ -18,27 +18,26 @@ export type VersionSchema = CustomResourceDefinition | { readonly crd: CustomRes
 
 /** Options of {@link roundTrips}. */
 export interface RoundTripOptions {
-  /** How many random objects of each version are tried. Default 200. */
+  /** How many random objects of each version are converted. Default 200. */
   readonly count?: number | undefined;
-  /** Gives the same objects again. Default: a new one each time, which an error names. */
+  /** The same seed gives the same objects. Default: a random seed, which the error contains. */
   readonly seed?: number | undefined;
   /**
-   * Paths that may change, with all below them, such as `spec.port` or `spec.ports[].name`: what is
-   * known to be lost.
+   * Paths that may differ, such as `spec.port` or `spec.ports[].name`, with all paths below them.
    */
   readonly ignore?: readonly string[] | undefined;
   /**
-   * Values by path, such as `spec.schedule` or `spec.hosts[]`, where the schema says too little, as
-   * with a text that the conversion parses.
+   * Values by path, such as `spec.schedule` or `spec.hosts[]`, for a field whose schema is too
+   * wide, such as a string that the conversion parses.
    */
   readonly values?: Readonly<Record<string, readonly unknown[]>> | undefined;
 }
 
 const NAMES = namesOf<RoundTripOptions>()({ count: 1, seed: 1, ignore: 1, values: 1 });
 
-/** An object that does not come back from a conversion as it was. Code `ROUND_TRIP`. */
+/** An object differs after a conversion and back. Code `ROUND_TRIP`. */
 export class RoundTripError extends CapstanError {
-  /** The first member that differs, such as `spec.ports[0].name`; empty for an error. */
+  /** The first field that differs, such as `spec.ports[0].name`; empty if a function threw. */
   readonly path: string;
   readonly seed: number;
   /** The smallest object found. */
@@ -71,12 +70,12 @@ interface Kind {
 
 /**
  * Converts random objects to the other version and back, and compares them. `schemas` are the
- * definitions of the spoke's version, of the hub's, or of both: objects of each of them are tried.
- * As a server does, members that a schema does not have are dropped, and defaults are filled in;
- * with both, a converted object must also match the schema of its version. It needs the package
- * `fast-check`; CEL rules count if `@marcbachmann/cel-js` is installed.
+ * definitions of the spoke, of the hub, or of both. Objects of each definition are tried. As an API
+ * server does, it prunes unknown fields and sets defaults. With both definitions a converted object
+ * must also match the schema of its version. It needs the package `fast-check`. CEL rules are
+ * evaluated if `@marcbachmann/cel-js` is installed.
  *
- * @returns a promise that rejects with the smallest object found that does not come back
+ * @returns a promise that rejects with the smallest object found that differs
  * @throws RoundTripError
  * @throws CapstanError INVALID_ARGUMENT, also for a schema that no random value matches
  * @example
@@ -184,7 +183,7 @@ interface Failure {
   readonly cause?: unknown;
 }
 
-/** What is wrong with an object of random content; `undefined` if it comes back. */
+/** Converts an object there and back. Returns what is wrong, or `undefined`. */
 function tryOne(way: Way, content: JsonObject): Failure | undefined {
   const { conversion, kind, from, to } = way;
   const apiVersion = `${kind.group}/${from.name}`;

@@ -1,7 +1,4 @@
-/**
- * Starts a real kube-apiserver and etcd for tests. What that takes, child processes and
- * certificates, is loaded by the first call.
- */
+/** Starts a real kube-apiserver and etcd for tests. The first call loads the code for it. */
 import { requireNode } from '../base/environment.ts';
 import { invalid, requireMs, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -22,32 +19,32 @@ export interface EnvtestOptions {
    */
   crds?: readonly object[] | undefined;
   /**
-   * ValidatingWebhookConfigurations and MutatingWebhookConfigurations. Each webhook has a
-   * `clientConfig.url`: there are no Services that lead anywhere. The API server knows a new
-   * configuration within about a second.
+   * ValidatingWebhookConfigurations and MutatingWebhookConfigurations. Each webhook needs a
+   * `clientConfig.url`, because Services do not work here. The API server uses a new configuration
+   * within about a second.
    */
   webhooks?: readonly object[] | undefined;
   /**
-   * Users by their bearer tokens, as of `ApiServer`. A token file has no `extra`, and no
-   * comma in the name of a group. See also
-   * `addUser` and `addServiceAccount`.
+   * Users by their bearer tokens, as in `ApiServer`. They have no `extra`, and no comma in the name
+   * of a group. See also `addUser` and `addServiceAccount`.
    */
   users?: Readonly<Record<string, ServerUser>> | undefined;
   /**
-   * Default `RBAC`, as in a cluster; `transport()` is of `system:masters` and may do everything.
+   * Default `RBAC`. `transport()` is a user of the group `system:masters`, which has all
+   * permissions.
    */
   authorization?: Authorization | undefined;
   /**
-   * More flags of kube-apiserver, such as `--feature-gates=…`. A flag that is given twice has the
-   * last value.
+   * Additional flags of kube-apiserver, such as `--feature-gates=…`. A flag with one value
+   * overrides that of `startEnvtest`.
    */
   flags?: readonly string[] | undefined;
   /**
-   * How long etcd, and then kube-apiserver, may take until it is ready, in milliseconds. Default
+   * How long each of etcd and kube-apiserver may take to become ready, in milliseconds. Default
    * 60 000.
    */
   timeout?: number | undefined;
-  /** Ends the start, and later the servers. */
+  /** Aborts the start, or stops the running server. */
   signal?: AbortSignal | undefined;
 }
 
@@ -63,14 +60,14 @@ export const ENVTEST_NAMES = namesOf<EnvtestOptions>()({
 });
 
 /**
- * Starts a real kube-apiserver with an etcd of its own on free ports of 127.0.0.1, for tests, as
- * controller-runtime's envtest: the binaries come from `setup-envtest`. Several may run at once.
- * They end with `stop()`, `await using`, the signal, or this process, also if it is killed; their
- * folder goes with them. The certificates are made by the optional peer `selfsigned`. Linux and
- * macOS.
+ * Starts a real kube-apiserver and an etcd on free ports of 127.0.0.1, as controller-runtime's
+ * envtest. The binaries come from `setup-envtest`, and the certificates from the optional peer
+ * `selfsigned`. Several servers may run at once. A server ends with `stop()`, `await using`, the
+ * signal, or this process, even if that is killed. Its folder is then removed. Linux and macOS.
  *
- * No controller manager, scheduler or kubelet runs: nothing collects garbage, no Pod starts, a
- * namespace never ends, and no admission plugin asks for ServiceAccounts.
+ * No controller manager, scheduler or kubelet runs: there is no garbage collection, no Pod starts,
+ * and a deleted namespace stays in the phase Terminating. The admission plugin ServiceAccount is
+ * off.
  *
  * @throws CapstanError ENVTEST_BINARIES without the programs, ENVTEST when one does not become
  *   ready (with the end of its log), ABORTED, INVALID_ARGUMENT; CRDError
@@ -106,7 +103,11 @@ export function requireEnvtestOptions(options: EnvtestOptions): void {
   for (const user of Object.values(users)) {
     requireUser('users', user);
     if (user.extra !== undefined)
-      throw invalid('users', 'users without extra, which a token file cannot have', user.extra);
+      throw invalid(
+        'users',
+        'users without extra, which a token file does not support',
+        user.extra,
+      );
     for (const group of user.groups ?? [])
       if (group.includes(',')) throw invalid('users.groups', 'a name without a comma', group);
   }

@@ -1,7 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * One API server for tests of either kind: the embedded one, or a real one by a switch, so that the
- * same tests run on both.
+ * Starts the embedded API server or a real one, by a switch, so that the same tests run on both.
  */
 import { randomBytes } from 'node:crypto';
 import { environmentVariable } from '../base/environment.ts';
@@ -43,18 +42,16 @@ export interface TestServer extends AsyncDisposable {
   /** A kubeconfig of the administrator, as text: JSON, which is YAML. */
   kubeconfig(): string;
   /**
-   * The user of a ServiceAccount, with a token for an hour. The account and its namespace are
-   * created unless they exist.
+   * Creates a ServiceAccount and its namespace, unless they exist. The token is valid for an hour.
    */
   addServiceAccount(key: { namespace: string; name: string }): Promise<EnvtestUser>;
-  /** Ends it. */
+  /** Stops the server. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded API server, or a real one with CAPSTAN_TEST_SERVER=envtest: then as
- * {@link startEnvtest}. Either authorizes by Roles, and namespaces and kinds must exist, so that a
- * test of the one holds on the other.
+ * Starts the embedded API server. With CAPSTAN_TEST_SERVER=envtest it starts a real one, as
+ * {@link startEnvtest}. On both, RBAC is on, and namespaces and kinds must exist.
  *
  * @throws CapstanError INVALID_ARGUMENT, and what `startEnvtest` throws; CRDError
  * @example
@@ -83,7 +80,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   );
 }
 
-/** @param token the administrator's; without one a request without a token is his */
+/** @param token of the administrator; without it, so are requests without a token */
 async function embedded(
   server: ApiServer,
   token: string | undefined,

@@ -1,4 +1,4 @@
-/** Makes a ServiceAccount and a token for it. */
+/** Creates a ServiceAccount and a token for it. */
 import { requireObject, requireString } from '../../base/errors.ts';
 import { isAlreadyExists } from '../../client/status-errors.ts';
 import type { Client } from '../../client/types.ts';
@@ -7,13 +7,13 @@ import { serviceAccountName } from '../server/auth/users.ts';
 const CORE = { group: '', version: 'v1', indexers: {} };
 const NAMESPACES = { ...CORE, kind: 'Namespace', plural: 'namespaces', namespaced: false };
 const ACCOUNTS = { ...CORE, kind: 'ServiceAccount', plural: 'serviceaccounts', namespaced: true };
-/** Seconds. */
+/** How long the token is valid, in seconds. */
 const LIFETIME = 3600;
 
 /**
- * Creates the account and its namespace unless they exist.
+ * Creates the ServiceAccount and its namespace, unless they exist.
  *
- * @returns the user's name and a token
+ * @returns the name of the user, and a token
  */
 export async function createServiceAccount(
   admin: Client,

@@ -39,8 +39,8 @@ export function assets(folder?: string | undefined): Assets {
     } catch (cause) {
       throw new CapstanError(
         'ENVTEST_BINARIES',
-        `expected the programs etcd and kube-apiserver in ${where} (${origin}), and ${name} is ` +
-          `missing there or cannot be run. ${HOW_TO}`,
+        `expected the programs etcd and kube-apiserver in ${where} (${origin}), but ${name} is ` +
+          `missing there or cannot be executed. ${HOW_TO}`,
         { cause },
       );
     }

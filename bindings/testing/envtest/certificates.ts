@@ -1,6 +1,6 @@
 /**
- * The keys of a control plane, made in memory: a certificate authority, the certificates that it
- * signs, and the key of service account tokens. By the optional peer `selfsigned`.
+ * Makes the keys of a control plane: a certificate authority, the certificates that it signs, and
+ * the key for tokens of ServiceAccounts. By the optional peer `selfsigned`.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { CapstanError } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ export interface Pair {
 export interface ServerKeys {
   ca: Pair;
   server: Pair;
-  /** Of the group `system:masters`: may do everything, under any authorizer. */
+  /** Of the group `system:masters`, which has all permissions. */
   admin: Pair;
   serviceAccountKey: string;
 }
@@ -73,12 +73,12 @@ export async function serverKeys(): Promise<ServerKeys> {
     ca,
     server: { key: server.private, cert: server.cert },
     admin: await clientCertificate(ca, { name: 'admin', groups: [MASTERS] }),
-    // the one form read as private and as public key
+    // kube-apiserver reads this format both as the private and as the public key.
     serviceAccountKey: privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
   };
 }
 
-/** A user's certificate: the common name is the user's, each organisation one of its groups. */
+/** A client certificate: the common name is the user name, and the organisations are the groups. */
 export async function clientCertificate(ca: Pair, { name, groups }: ServerUser): Promise<Pair> {
   const { generate } = await peer();
   const subject = [

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A real control plane of one etcd and one kube-apiserver on loopback: TLS with an authority of its
- * own, certificates and tokens. controller-runtime: pkg/envtest.
+ * A control plane for tests: one etcd and one kube-apiserver on 127.0.0.1, with TLS, client
+ * certificates and tokens. controller-runtime: pkg/envtest.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -52,11 +52,11 @@ type Credentials = Pair | { token: string };
 
 /** A real API server for tests, made by {@link startEnvtest}. */
 export class Envtest {
-  /** `https://127.0.0.1:<port>`; stays the same over restarts. */
+  /** `https://127.0.0.1:<port>`. A restart keeps the port. */
   readonly url: string;
   /** The address of etcd's JSON gateway: `http://127.0.0.1:<port>`. */
   readonly etcdUrl: string;
-  /** The folder of data and logs, `etcd.log` and `kube-apiserver.log`. It goes with `stop()`. */
+  /** The folder of data and logs, `etcd.log` and `kube-apiserver.log`. `stop()` removes it. */
   readonly folder: string;
   readonly #programs: Assets;
   readonly #keys: ServerKeys;
@@ -85,7 +85,7 @@ export class Envtest {
     this.etcdUrl = `http://127.0.0.1:${ports.etcd}`;
     this.#leash = new Leash(folder);
     const tokens = Object.entries(options.users ?? {}).map(tokenLine);
-    // kube-apiserver refuses an empty file
+    // kube-apiserver refuses an empty token file.
     const unused = `${randomBytes(16).toString('hex')},nobody,nobody\n`;
     for (const [name, text] of [
       ['ca.crt', keys.ca.cert],
@@ -115,7 +115,7 @@ export class Envtest {
         envtest.#unlisten = onAbort(signal, () => void envtest.stop());
         return envtest;
       } catch (error) {
-        // a port that was taken meanwhile costs another attempt
+        // If another program has taken a port meanwhile, try again.
         const taken = envtest.#mentions('address already in use');
         await envtest.stop();
         if (signal?.aborted && isAbort(error, signal.reason))
@@ -154,8 +154,8 @@ export class Envtest {
   }
 
   /**
-   * A user with a new client certificate: a name, or a name with groups. What the user may do is a
-   * matter of Roles.
+   * Makes a client certificate for a user: a name, or a name with groups. Roles give the user its
+   * permissions.
    *
    * @throws CapstanError INVALID_ARGUMENT, also for a user with `uid` or `extra`, which a
    *   certificate cannot have
@@ -164,13 +164,16 @@ export class Envtest {
     requireUser('user', user);
     const whole: ServerUser = typeof user === 'string' ? { name: user } : user;
     if (whole.uid !== undefined || whole.extra !== undefined)
-      throw invalid('user', 'a user without uid and extra, as it has a certificate', whole);
+      throw invalid(
+        'user',
+        'a user without uid and extra, which a certificate does not support',
+        whole,
+      );
     return this.#user(whole.name, await clientCertificate(this.#keys.ca, whole));
   }
 
   /**
-   * The user of a ServiceAccount, with a token for an hour. The account and its namespace are
-   * created unless they exist.
+   * Creates a ServiceAccount and its namespace, unless they exist. The token is valid for an hour.
    */
   async addServiceAccount(key: { namespace: string; name: string }): Promise<EnvtestUser> {
     const { name, token } = await this.#asAdmin((client) => createServiceAccount(client, key));
@@ -178,8 +181,7 @@ export class Envtest {
   }
 
   /**
-   * Ends the API server alone: SIGKILL cuts every connection mid-stream, SIGTERM ends watches in
-   * order.
+   * Ends only the API server. SIGKILL cuts all connections. SIGTERM ends watches in order.
    */
   async kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     await this.#apiServer?.stop(signal);
@@ -187,21 +189,24 @@ export class Envtest {
   }
 
   /**
-   * Ends the API server if it runs, and starts it on the same port, as an upgrade does. Its watch
-   * cache is empty, the data is not.
+   * Ends the API server if it runs, and starts it on the same port, as an upgrade does. The data in
+   * etcd is kept; the watch cache is empty.
    *
    * @throws CapstanError ENVTEST when it does not become ready, STOPPED after `stop()`
    */
   async restart(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     if (this.#stopped !== undefined)
-      throw new CapstanError('STOPPED', 'restart() of an API server that was stopped');
+      throw new CapstanError(
+        'STOPPED',
+        'restart() expected a running server, got one after stop()',
+      );
     await this.kill(signal);
     await this.#startApiServer();
   }
 
   /**
-   * Makes every version before now unavailable, as etcd's compaction does every five minutes: the
-   * history goes from etcd, and with a restart from the API server's watch cache.
+   * Makes all earlier resourceVersions expire (410 Gone): compacts etcd, as the API server does
+   * every five minutes, and restarts the API server to empty its watch cache.
    */
   async expireHistory(): Promise<void> {
     const key = Buffer.from('/').toString('base64');
@@ -212,8 +217,7 @@ export class Envtest {
   }
 
   /**
-   * Ends both programs at once, as nothing is worth flushing, and removes the folder. Later calls
-   * return the same promise.
+   * Kills both programs, and removes the folder. Later calls return the same promise.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#end();
@@ -296,7 +300,7 @@ export class Envtest {
       `--listen-peer-urls=${peer}`,
       `--initial-advertise-peer-urls=${peer}`,
       `--initial-cluster=default=${peer}`,
-      '--unsafe-no-fsync', // the data lives as long as the test
+      '--unsafe-no-fsync', // the data is only for the test
       '--log-level=warn',
     ]);
     await this.#ready(this.#etcd, async () => {
@@ -323,10 +327,10 @@ export class Envtest {
       `--service-account-key-file=${file('service-account.key')}`,
       `--service-account-signing-key-file=${file('service-account.key')}`,
       '--service-cluster-ip-range=10.0.0.0/16',
-      // no controller manager makes the accounts that it asks for
+      // It needs ServiceAccounts that only the controller manager creates.
       '--disable-admission-plugins=ServiceAccount',
-      '--endpoint-reconciler-type=none', // loopback is no endpoint
-      // on SIGTERM watches end in order; else they hold it for a minute
+      '--endpoint-reconciler-type=none', // 127.0.0.1 is not a valid endpoint
+      // Without this, watches delay the end after SIGTERM by a minute.
       '--shutdown-watch-termination-grace-period=2s',
       '--profiling=false',
       ...flags,
@@ -338,7 +342,7 @@ export class Envtest {
     return new Program(name, path, args, join(this.folder, `${name}.log`), this.#leash);
   }
 
-  /** Resolves once the probe answers 200. No event says so: it is polled. */
+  /** Polls until the probe returns 200. */
   async #ready(program: Program, probe: () => Promise<number | undefined>): Promise<void> {
     const { timeout = START_MS } = this.#options;
     const end = systemClock.now() + timeout;
@@ -380,7 +384,7 @@ export class Envtest {
     return response.statusCode;
   }
 
-  /** etcd's JSON gateway: its own protocol is gRPC. */
+  /** Calls etcd's JSON gateway. */
   async #etcdCall(method: string, body: object): Promise<unknown> {
     const response = await fetch(`${this.etcdUrl}/v3/${method}`, {
       method: 'POST',
@@ -411,9 +415,9 @@ interface Ports {
 }
 
 /**
- * Below the range from which the system takes the local end of outgoing connections (32768 up on
- * Linux): a client that keeps connecting to a dead server's port can otherwise be given that very
- * port, connect to itself, and keep the restarted server from binding it.
+ * Finds free ports below the range of local ports for outgoing connections (from 32768 on Linux). A
+ * client that connects again and again to the port of a stopped server could otherwise get that
+ * port as its local port, connect to itself, and block the port for the restarted server.
  */
 async function freePorts(): Promise<Ports> {
   const found = new Set<number>();

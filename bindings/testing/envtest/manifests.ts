@@ -1,13 +1,13 @@
-/** Reads what `startEnvtest` installs, and writes kubeconfigs. */
+/** Checks the objects that `startEnvtest` installs, and writes kubeconfigs. */
 import { invalid } from '../../base/errors.ts';
 import type { CustomResourceDefinition } from '../../client/crd/definition.ts';
 
-/** A definition itself, or that of a result of defineCustomResource. */
+/** A definition, or the definition in a result of defineCustomResource. */
 export function definitionIn(value: object): CustomResourceDefinition {
   const { kind, crd } = value as { kind?: unknown; crd?: unknown };
   if (kind === 'CustomResourceDefinition') return value as CustomResourceDefinition;
   if (typeof crd === 'object' && crd !== null) return definitionIn(crd);
-  throw invalid('crds[]', 'a CustomResourceDefinition, or what defineCustomResource gave', value);
+  throw invalid('crds[]', 'a CustomResourceDefinition, or a result of defineCustomResource', value);
 }
 
 const WEBHOOKS: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ export function webhookConfiguration(object: object) {
     if (typeof clientConfig?.url !== 'string')
       throw invalid(
         'webhooks[].clientConfig.url',
-        'the address of the webhook, as no Service leads anywhere here',
+        'the address of the webhook, as Services do not work here',
         clientConfig?.url,
       );
   const group = { group: 'admissionregistration.k8s.io', version: 'v1', indexers: {} };

@@ -1,8 +1,8 @@
 /**
- * Child processes that never outlive this one. Three nets, because each one has a hole: `stop` ends
- * a program in order, an exit hook ends it when this process exits early, and a leash ends it when
- * this process is killed and runs no hook at all. The leash is a shell that reads the live process
- * ids from a pipe; the pipe ends when we do.
+ * Child processes that never outlive this process. `stop` ends a program in order. An exit hook
+ * ends it if this process exits earlier. A leash ends it if this process is killed, and no hook
+ * runs. The leash is a shell that reads the ids of running programs from a pipe. The pipe ends with
+ * this process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,10 +11,10 @@ import { systemClock } from '../../base/clock.ts';
 import { CapstanError } from '../../base/errors.ts';
 import { within } from '../../base/wait.ts';
 
-/** A killed process is gone at once, a terminated one may take its time to close connections. */
+/** In milliseconds. A program may need some time after SIGTERM to close its connections. */
 const EXIT_MS = 15_000;
 
-/** The running children; the exit hook is there once the first has started. */
+/** The running child processes. The first start adds the exit hook. */
 let running: Set<ChildProcess> | undefined;
 
 function started(child: ChildProcess): void {
@@ -31,7 +31,7 @@ function started(child: ChildProcess): void {
 /** A running program. */
 export class Program {
   readonly name: string;
-  /** The file of its output. */
+  /** The path of the file with its output. */
   readonly log: string;
   readonly #child: ChildProcess;
   readonly #exit: Promise<unknown>;
@@ -48,7 +48,7 @@ export class Program {
     }
     const child = this.#child;
     started(child);
-    // 'error' instead of 'exit': it did not start
+    // 'error' instead of 'exit' means that it did not start.
     this.#exit = once(child, 'exit').catch((error: unknown) => error);
     void this.#exit.then(() => {
       running?.delete(child);
@@ -57,7 +57,7 @@ export class Program {
     leash.hold(child.pid);
   }
 
-  /** Why it is not running, or `undefined` while it is. */
+  /** Why the program is not running; `undefined` while it runs. */
   ended(): string | undefined {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined) return `${this.name} did not start`;
@@ -66,14 +66,14 @@ export class Program {
       : `${this.name} ended (${signalCode ?? exitCode})`;
   }
 
-  /** Resolves with the exit code, or the signal that ended it, once it has ended by itself. */
+  /** Waits until the program ends by itself. Resolves with the exit code or the signal. */
   async exited(ms: number): Promise<number | string> {
     await this.#ends(ms, 'has not ended');
     const { exitCode, signalCode } = this.#child;
     return signalCode ?? exitCode ?? 'not started';
   }
 
-  /** Resolves when the process is gone. SIGTERM turns into SIGKILL if it is not heeded. */
+  /** Resolves when the process has ended. If SIGTERM does not end it, SIGKILL follows. */
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     this.#child.kill(signal);
     try {
@@ -84,12 +84,12 @@ export class Program {
     }
   }
 
-  /** Sends a signal and waits for nothing: SIGSTOP, for one, has no end to wait for. */
+  /** Sends a signal, such as SIGSTOP, and does not wait. */
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 
-  /** Everything it has written so far. */
+  /** The whole output so far. */
   output(): string {
     return readFileSync(this.log, 'utf8');
   }
@@ -105,19 +105,19 @@ export class Program {
   }
 }
 
-/** Kills what it holds, and removes `folder`, once this process is gone, however it went. */
+/** When this process ends in any way, kills the programs that it holds, and removes `folder`. */
 export class Leash {
   readonly #shell: ChildProcess;
   readonly #pids = new Set<number>();
 
   constructor(folder: string) {
-    // Every line is the whole list of live ids, so the last line read is the truth. Ctrl-C reaches
-    // the group: ignored.
+    // Each line has all ids, so only the last line counts. The shell ignores signals, because
+    // Ctrl-C reaches the whole process group.
     const script =
       'trap "" INT TERM HUP; while read -r line; do pids=$line; done; [ ' +
       '-z "$pids" ] || kill -KILL $pids; rm -rf "$0"';
     this.#shell = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'] });
-    // without a shell, or when it is gone, nothing is left to tell it
+    // Without a shell there is no leash.
     this.#shell.on('error', () => undefined);
     this.#shell.stdin?.on('error', () => undefined);
     this.#shell.unref();
@@ -136,7 +136,7 @@ export class Leash {
     this.#tell();
   }
 
-  /** Lets go: nothing is killed or removed afterwards. */
+  /** Ends the leash. It kills and removes nothing afterwards. */
   release(): void {
     this.#shell.kill('SIGKILL');
   }
