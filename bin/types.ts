@@ -1,18 +1,18 @@
 /**
- * `capstan types`: TypeScript types and resources of CustomResourceDefinitions. The text depends on
- * the definitions alone, not on their order or where they came from.
+ * `capstan types`: generates TypeScript types and resources from CustomResourceDefinitions. The
+ * output depends only on the definitions, not on their order or source.
  */
 import { CapstanError } from 'capstan';
 import type { CRDVersion, CustomResourceDefinition } from 'capstan/client';
 import { docOf, interfacesOf, literal, pascal, TypeNames, WIDTH } from './type-text.ts';
 
-/** What the text imports and what it calls a resource. */
+/** Names that the output imports. */
 const RESERVED = ['ObjectMeta', 'Resource', 'defineResource'];
 
 export interface TypesFilter {
-  /** Groups of which definitions are written. Empty: all. */
+  /** The groups to generate. Empty: all. */
   readonly groups: readonly string[];
-  /** Kinds that are written. Empty: all. */
+  /** The kinds to generate. Empty: all. */
   readonly kinds: readonly string[];
 }
 
@@ -25,10 +25,10 @@ interface Root {
 }
 
 /**
- * A module with, for each kind and served version, an interface and the resource of the same name.
- * The preferred version (stable ones first, then beta and alpha, the newest first, as in discovery)
- * has the name of the kind; others begin with their version, as `V1beta1Gateway`. Kinds of one name
- * in several groups begin with the first part of their group.
+ * A module with an interface and a resource of the same name for each kind and served version. The
+ * preferred version has the name of the kind: the newest stable version, else the newest beta, else
+ * the newest alpha, as in discovery. Other names begin with the version: `V1beta1Gateway`. If
+ * several groups have a kind of the same name, the names begin with the first part of the group.
  *
  * @throws CapstanError INVALID_ARGUMENT when nothing is left to write
  */
@@ -67,7 +67,10 @@ import type { ObjectMeta } from 'capstan/client';
 `;
 }
 
-/** The kinds of a name that several groups have begin with as many parts of them as are needed. */
+/**
+ * Names the kinds. A kind that several groups have begins with as many parts of its group as
+ * needed.
+ */
 function giveNames(roots: readonly Root[], names: TypeNames): void {
   const kindOf = ({ crd }: Root): string => pascal(crd.spec.names.kind);
   const sameKind = Map.groupBy(roots, kindOf);

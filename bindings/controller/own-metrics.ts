@@ -1,6 +1,6 @@
 /**
- * Metrics of a program's own: counters, gauges and histograms, served beside those of its
- * controllers. Go: prometheus.NewCounterVec and others, with controller-runtime's metrics.Registry.
+ * Metrics that a program defines: counters, gauges and histograms. A manager serves them with its
+ * own metrics. Go: prometheus.NewCounterVec and others, with controller-runtime's metrics.Registry.
  */
 import { CapstanError, invalid, requireFunction, requireString, show } from '../base/errors.ts';
 import {
@@ -21,21 +21,22 @@ import type { Collector } from './manager.ts';
 /** The labels of one series. */
 export type MetricLabels<L extends string> = Readonly<Record<L, string>>;
 
-/** What each metric has. */
+/** Options of each metric. */
 export interface MetricOptions<L extends string = never> {
   /** Such as `websites_deployed_total`; a counter's should end in `_total`. */
   readonly name: string;
-  /** One sentence for people. */
+  /** The HELP text: one sentence. */
   readonly help: string;
-  /** The names of its labels. Each combination of their values is a series that stays. */
+  /** The label names. Each combination of values is a series, which stays until it is removed. */
   readonly labels?: readonly L[] | undefined;
 }
 
 /** Options of a gauge. */
 export interface GaugeOptions<L extends string = never> extends MetricOptions<L> {
   /**
-   * Reads the gauge when it is scraped: a number, or a number for each series. Without it the gauge
-   * is what `set` says. If it throws, that is reported, and the gauge is missing from the answer.
+   * Returns the value at each scrape: a number, or a number for each series. Without it, `set`,
+   * `inc` and `dec` change the value. If it throws, the error is reported, and the scrape lacks the
+   * gauge.
    */
   readonly read?: (() => number | Iterable<readonly [MetricLabels<L>, number]>) | undefined;
 }
@@ -43,15 +44,15 @@ export interface GaugeOptions<L extends string = never> extends MetricOptions<L>
 /** Options of a histogram. */
 export interface HistogramOptions<L extends string = never> extends MetricOptions<L> {
   /**
-   * Upper bounds in ascending order; the one for everything is added. Default: Prometheus' bounds
-   * for seconds, 0.005 to 10.
+   * Upper bounds in ascending order; `+Inf` is added. Default: prometheus.DefBuckets, 0.005 to 10
+   * seconds.
    */
   readonly buckets?: readonly number[] | undefined;
 }
 
 /** One series of a counter. */
 export interface CounterSeries {
-  /** Adds `by`, which is 1 by default and not negative. */
+  /** Adds `by`, which must not be negative. Default 1. */
   inc(by?: number): void;
 }
 
@@ -67,15 +68,15 @@ export interface HistogramSeries {
   observe(value: number): void;
 }
 
-/** A metric with its series. A metric without labels is its only series too. */
+/** A metric with labels. A metric without labels is itself a series. */
 export interface LabelledMetric<L extends string, S> {
   /**
-   * The series of these labels, which begins at 0. Keep it where it is used often.
+   * The series of these labels. A new series begins at 0.
    *
    * @throws CapstanError INVALID_ARGUMENT for other labels than those of the metric
    */
   with(labels: MetricLabels<L>): S;
-  /** Removes a series, such as that of an object that is gone. Returns whether there was one. */
+  /** Removes a series, such as that of a deleted object. Returns whether it existed. */
   remove(labels: MetricLabels<L>): boolean;
 }
 
@@ -91,11 +92,11 @@ const METRIC_NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const LABEL_NAME = /^(?!__)[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 /**
- * A registry of metrics. A manager has one, `manager.metrics`, and serves it at `/metrics` beside
- * its own; `manager.addCollector(registry)` adds another one. A registry of prom-client or a meter
- * of OpenTelemetry can be added in the same way: see the guide to metrics.
+ * A registry of metrics. A manager has one, `manager.metrics`, and serves it at `/metrics`.
+ * `manager.addCollector(registry)` adds another registry, also one of prom-client or OpenTelemetry:
+ * see the guide to metrics.
  *
- * A second metric of the same name is the same metric, if all of its options are the same.
+ * A second call with the same name and the same options returns the same metric.
  *
  * @throws CapstanError INVALID_ARGUMENT, also from the calls of its metrics
  * @example
