@@ -99,7 +99,7 @@ export type ErrorCode =
   | 'INVALID_OBJECT'
   /** The server does not serve a CustomResourceDefinition: see CRDError. */
   | 'CRD'
-  /** A conversion does not give an object back as it was: see RoundTripError. */
+  /** An object differs after a conversion and back: see RoundTripError. */
   | 'ROUND_TRIP'
   /** A webhook denies a request: see AdmissionDenied. */
   | 'ADMISSION_DENIED'
