@@ -234,7 +234,7 @@ describe('metrics', () => {
     });
     expect(await get(`${manager.url('metrics')}/metrics`)).toMatchObject({
       status: 500,
-      text: 'An error has occurred while serving metrics:\n\ncollector 5, an object: no figures\n',
+      text: 'An error has occurred while serving metrics:\n\ncollector 6, an object: no figures\n',
     });
     expect(reported).toEqual([failure]);
   });
