@@ -99,7 +99,7 @@ test.each<[StatusError, string[], Partial<Status>]>([
   ],
   [statusErrors.serviceUnavailable('no'), ['isServiceUnavailable'], {}],
   [statusErrors.timeout('no'), ['isTimeout'], { message: 'Timeout: no' }],
-  [statusErrors.ofCode(404), ['isNotFound'], {}],
+  [statusErrors.ofCode(404), ['isNoMatch', 'isNotFound'], {}], // of no object
 ])('%s is known', (error, names, body) => {
   expect(predicates.filter(([, is]) => is(error)).map(([name]) => name)).toEqual(names);
   expect(error.body).toMatchObject(body);

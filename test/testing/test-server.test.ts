@@ -90,7 +90,7 @@ describe('startEnvtest()', () => {
     await expect(startEnvtest()).rejects.toMatchObject({
       code: 'ENVTEST_BINARIES',
       message: expect.stringMatching(
-        /\/nowhere \(KUBEBUILDER_ASSETS\), and etcd is .*setup-envtest use/,
+        /\/nowhere \(KUBEBUILDER_ASSETS\), but etcd is .*setup-envtest use/,
       ),
     });
     await expect(startEnvtest({ assets: '/elsewhere' })).rejects.toThrow(
