@@ -1,19 +1,19 @@
 /**
- * The buckets of a table that finds slots in JS (keys.ts): a hash of 30 bits to the slots that may
- * have it.
+ * The buckets of a table that finds slots in JS (keys.ts): from the hash of a key, 30 bits, to the
+ * slots that may have it.
  *
- * Open addressing with linear probing; a deletion shifts back what lies behind. A bucket is 0 when
- * empty; of 2^k buckets: |hash, bits k to 29|slot + 1, k bits|.
+ * Open addressing with linear probing; a deletion shifts the entries behind it back. A bucket is 0
+ * when it is empty; of 2^k buckets: |hash, bits k to 29|slot + 1, k bits|.
  *
- * The hash samples six characters: V8 takes 80 ns to find a fresh string in a Map, most of it to
- * hash and to internalize the whole, and 16 to sample it and to compare it once. Where keys do not
- * differ in those characters the table changes over to a hash of the whole; where that crowds too,
- * as somebody chose the keys, to a Map.
+ * The hash samples six characters: V8 takes 80 ns to find a new string in a Map, most of it to hash
+ * and to internalize the string, and 16 to sample and to compare it. When many keys have the same
+ * sample, the table changes to a hash of the whole key; when many have the same hash of the whole,
+ * which happens by attack only, to a Map.
  */
 
 /** A key is at most so many buckets behind its home; of a million keys the last is 40 behind. */
 export const REACH = 64;
-/** So many keys of one hash, and the table changes over. */
+/** A look-up that meets so many other keys of its hash makes the table change its hash. */
 export const ALIKE = 8;
 const FIRST_BUCKETS = 64;
 /**
@@ -37,13 +37,13 @@ export class Buckets {
   entries: Numbers = zeros(FIRST_BUCKETS);
   mask = FIRST_BUCKETS - 1;
   how = BY_SAMPLE;
-  /** Set by a look-up that has met ALIKE keys of one hash; and from BY_MAP on. */
+  /** Whether put() must not be called: a look-up has met ALIKE keys, or `crowd` has all keys. */
   isCrowded = false;
-  /** All keys, from BY_MAP on. */
+  /** All keys, once `how` is BY_MAP. */
   crowd: Crowd | undefined;
   #hashes: Numbers = zeros(FIRST_BUCKETS >> 1).fill(FREE); // by slot
 
-  /** Puts a slot into a bucket. False: none is in reach, and nothing was changed. */
+  /** Puts a slot into a bucket. False: none is in reach, and putCrowded() must be called. */
   put(hash: number, slot: number): boolean {
     if (slot >= this.#hashes.length && !this.#grow(slot)) return false;
     if (!this.#place(hash, slot)) return false;
@@ -51,7 +51,7 @@ export class Buckets {
     return true;
   }
 
-  /** The same where put() is of no use: the table changes over first. */
+  /** Changes the hash of the table, or takes a Map, and puts the slot. */
   putCrowded(
     slot: number,
     hashOf: (slot: number) => number,
@@ -145,7 +145,7 @@ export class Buckets {
   }
 }
 
-/** The keys of a table that no hash of ours tells apart. */
+/** The keys of a table whose keys collide under both hashes. */
 class Crowd {
   readonly #slots = new Map<string, number>();
   readonly #texts: string[] = []; // by slot
