@@ -36,6 +36,6 @@ export {
   objectTake, objectReplace, objectsLive, objectsTotal, objectSize, objectMark, objectsMarked,
   objectSlot, objectCounted, objectsUncount,
 } from "./objects";
-export { objectAt, objectHead } from "./images";
+export { objectAt, objectHead } from "./unpack";
 export { objectsPack } from "./pack";
 export { eventStage, objectStage, objectStageLike } from "./stage";

@@ -7,7 +7,7 @@ import {
   CHANGED_ANNOTATIONS, CHANGED_DELETION, CHANGED_GENERATION, CHANGED_LABELS, CHANGED_METADATA,
   CHANGED_SPEC, CHANGED_STATUS, CHANGED_VERSION, MET_CHANGES, MET_OBJECT, MET_REFERENCES, NOTHING,
 } from "./abi";
-import { headAt, objectAt } from "./images";
+import { headAt, objectAt } from "./unpack";
 import { objectOf, objectSlot, sameBytes } from "./objects";
 import { Table } from "./record";
 import {

@@ -1,13 +1,13 @@
-// What a text differs by from another one that is like it, its base: what to copy from the base and
-// what to write, in turn.
+// The difference of a text from another one that is like it, its base: how many bytes to copy from
+// the base and which to write, in turn.
 //
 //   difference   |copied|written|…   until the text is complete; numbers have seven bits to a byte
-//   written      number: bit 0: the base is left by another count than was written, which follows
-//                with the sign in its lowest bit; bit 1: what was written so many before is written
-//                once more; the upper bits: its count, or how many bytes follow
+//   written      number: bit 0: the base is left by another count than was written: the difference
+//                of the counts follows, with its sign in the lowest bit; bit 1: an earlier write is
+//                repeated; the upper bits: how many writes before, or how many bytes follow
 //
-// Texts are JSON. Where they differ both go on behind the value that differs; where they do not
-// meet there, the base is searched for what follows in the text, from a quote on.
+// Texts are JSON. Where they differ, both go on behind that value; if they are not equal there, the
+// base is searched for what follows a quote in the text.
 //
 // Raw loads and stores: bytes and SIMD registers of the texts, and the tables of the search, u16.
 
@@ -16,22 +16,22 @@ import { wordAt } from "./memory";
 
 /** Longer texts have no difference: positions in a base are u16. */
 export const MOST_TEXT: u32 = 32 << 10;
-/** What a difference, written or read, may be read and written behind its end. */
+/** How many bytes behind the end of a text or a difference may be read and written. */
 export const BEHIND: u32 = 64;
 
-const WINDOW: u32 = 16; // bytes that are equal where texts meet again
+const WINDOW: u32 = 16; // bytes that a search compares
 const MOST_QUOTES: u32 = 2048;
 const HEADS: u32 = 1024;
-const LOOKS: u32 = 16; // places that are compared
-const MOST_WRITTEN: u32 = 256; // that can be written once more
-const REPEATS: u32 = 24; // that are looked at
+const LOOKS: u32 = 16; // places that a search compares
+const MOST_WRITTEN: u32 = 256; // writes that can be repeated
+const REPEATS: u32 = 24; // last writes that are compared
 
 const heads: usize = memory.data(1024 << 1, 16); // quote + 1 by hash of its window
 const nexts: usize = memory.data(2048 << 1, 16); // quote + 1 behind it with the same hash
 const quotes: usize = memory.data(2048 << 1, 16); // offset in the base
 let indexed: u32 = 0; // key of the base whose quotes stand there; 0: none
 
-/** What was written, in its order: |at u32|bytes u32|. */
+/** A write: |at u32|bytes u32|. */
 @unmanaged
 class Written {
   at: usize;
@@ -45,7 +45,7 @@ function writtenAt(index: u32): Written {
   return changetype<Written>(written + (<usize>index << 3));
 }
 
-/** The quotes of a base that the key names may be others from now on. */
+/** The base of a key was freed. */
 export function forgetIndexed(key: u32): void {
   if (indexed == key) indexed = 0;
 }
@@ -85,9 +85,9 @@ function unsigned(number: i32): u32 {
   return (number << 1) ^ (number >> 31);
 }
 
-// ---- words, such as spans: each as what it grows by from the one before, less that of the base
+// ---- words, such as spans: of each, how much more it grows from the one before than in the base
 
-/** Writes what words differ by from as many of a base, and answers where that ends. */
+/** Writes the difference of words from as many words of a base, and answers where it ends. */
 export function putWords(base: usize, words: usize, count: u32, to: usize): usize {
   let before: u32 = 0, baseBefore: u32 = 0, same: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
@@ -105,7 +105,7 @@ export function putWords(base: usize, words: usize, count: u32, to: usize): usiz
   return putNumber(to, same);
 }
 
-/** Reads them; answers where the difference ends. */
+/** Writes the words by their difference from those of a base; answers where it ends. */
 export function takeWords(base: usize, words: usize, count: u32, p: usize): usize {
   let word: u32 = 0, baseBefore: u32 = 0, i: u32 = 0;
   while (true) {
@@ -204,7 +204,7 @@ function valueEnd(p: usize, end: usize): usize {
   return end;
 }
 
-/** Which of those written last is the same, counted back from the last; -1: none. */
+/** Which of the last writes has the same bytes, counted back from the last; -1: none. */
 @inline
 function repeated(p: usize, bytes: u32, count: u32): i32 {
   const last = <i32>count - 1;
@@ -297,7 +297,7 @@ function copyOver(to: usize, from: usize, bytes: u32): void {
 }
 
 /**
- * Writes a text of `bytes` bytes by its difference from a base. Traps where the difference is none.
+ * Writes a text of `bytes` bytes by its difference from a base. Traps on a malformed difference.
  * Up to BEHIND bytes behind the text may be written.
  */
 export function restore(difference: usize, base: usize, to: usize, bytes: u32): void {
@@ -379,8 +379,8 @@ export function checkOf(p: usize, bytes: u32): u32 {
 }
 
 function folded(sum: v128, sums: v128): u32 {
-  const low = (i64x2.extract_lane(sum, 0) ^ rotl<u64>(i64x2.extract_lane(sums, 0), 32));
-  const high = (i64x2.extract_lane(sum, 1) ^ rotl<u64>(i64x2.extract_lane(sums, 1), 32));
+  const low = i64x2.extract_lane(sum, 0) ^ rotl<u64>(i64x2.extract_lane(sums, 0), 32);
+  const high = i64x2.extract_lane(sum, 1) ^ rotl<u64>(i64x2.extract_lane(sums, 1), 32);
   const both = <u64>low * 0x9e3779b97f4a7c15 + <u64>high * 0xc2b2ae3d27d4eb4f;
   return <u32>(both >> 32) ^ <u32>both;
 }

@@ -4,18 +4,13 @@
 //
 //   family   |hash u32|number + 1: 24 bits, misses: 8 bits|   open addressing, PROBES places
 //
-// A family is forgotten when others need its place, so that no choice of owners makes the search
-// long; its versions stay as they are. One whose version is gone stays until the table grows, or
-// until the next of its versions. So a release needs no memory, and what lives is known by the
-// version: it has the upper bits of the hash among its flags.
-//
-// Raw loads: bytes of the owners.
+// A family is forgotten when another one needs its place, so that no choice of owners makes the
+// search long; its versions stay as they are. A release of a version does not touch the table: a
+// family whose version is gone stays until it gets another one or the table grows. Whether its
+// version lives is seen in the version, whose flags have the upper bits of the family's hash.
 
-import { headAt } from "./images";
+import { headAt } from "./unpack";
 import { blockAlloc, blockFree } from "./memory";
-import { report } from "./report";
-import { metaValue } from "./scan";
-import { OWNER_REFERENCES } from "./shapes";
 import { Objects, TAG_SHIFT } from "./stored";
 
 /** Drawn at the top of the file. */
@@ -35,28 +30,6 @@ const MISSES_SHIFT: u32 = 24;
 @inline
 function familyAt(block: usize, index: u32): Family {
   return changetype<Family>(block + (<usize>index << FAMILY_SHIFT));
-}
-
-/** The family of all versions with the names of members of the object scanned last. */
-export function scannedShapes(): u32 {
-  const shapes = (<u32>report.metaShape << 16) | <u32>report.topShape;
-  return <u32>((<u64>(shapes + 1) * 0x9e3779b97f4a7c15) >> 32);
-}
-
-/** The family of those that have the same owners too; that of scannedShapes if there is none. */
-export function scannedOwners(): u32 {
-  const shapes = scannedShapes();
-  const owners = metaValue(OWNER_REFERENCES);
-  if (owners === null) return shapes;
-  let p = owners.value;
-  const end = owners.valueEnd;
-  let hash: u64 = shapes;
-  for (; p + 8 <= end; p += 8) {
-    hash = (hash ^ load<u64>(p)) * 0x9e3779b97f4a7c15;
-    hash ^= hash >> 29;
-  }
-  for (; p < end; p++) hash = (hash ^ load<u8>(p)) * 0x100000001b3;
-  return <u32>((hash * 0xc2b2ae3d27d4eb4f) >> 32);
 }
 
 export function tagOf(hash: u32): u32 {
@@ -96,7 +69,7 @@ function placeOf(block: usize, room: u32, hash: u32): Family {
   return taken;
 }
 
-/** Room for more families. Those that nothing lives of go. False: no memory. */
+/** Makes room for more families, and drops those without a living version. False: no memory. */
 export function familiesReady(objects: Objects): bool {
   const room = objects.familiesRoom;
   if (objects.familiesUsed < room >> 1 || room == MOST) return true;

@@ -8,7 +8,7 @@
 // Raw loads: bytes of the text.
 
 import { NO_SHAPE } from "./abi";
-import { objectAt } from "./images";
+import { objectAt } from "./unpack";
 import { Objects, jsonOf, spanAt } from "./stored";
 import { MOST_MEMBERS, isOdd, memberAt, nestedShapeOf } from "./shapes";
 import { skipAny, skipSpaces, skipText } from "./skip";

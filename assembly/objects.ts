@@ -16,7 +16,7 @@ import {
 import { forgetIndexed } from "./difference";
 import { familiesFree } from "./families";
 import { BLOCK_HEAD } from "./holes";
-import { headAt, imageForget, imagesFree, objectAt } from "./images";
+import { headAt, imageForget, imagesFree, objectAt } from "./unpack";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { Table } from "./record";
@@ -143,7 +143,7 @@ export function newVersion(objects: Objects, exactly: u32): i32 {
   return placedVersion(objects, bytes);
 }
 
-/** A version with a new block of so many bytes; or NO_MEMORY. */
+/** A version with a new block of `bytes` bytes; or NO_MEMORY. */
 export function placedVersion(objects: Objects, bytes: u32): i32 {
   const number = takeNumber(objects);
   if (number < 0) return NO_MEMORY;
@@ -186,7 +186,7 @@ export function objectRetain(objects: Objects, version: u32): void {
   stored.references++;
 }
 
-/** Gives a packed version back, and its base if that was packed for no other. */
+/** Frees a packed version, and its base if no other version has a reference to it. */
 function dropPacked(objects: Objects, version: u32): void {
   let number = version;
   while (true) {

@@ -1,36 +1,38 @@
-// Packs versions: those that are like others are kept as what they differ by from a base
-// (difference.ts). A Pod of a Deployment differs from the next one in a tenth of its bytes.
+// Packs versions: one that is like another is kept as its difference (difference.ts) from a base. A
+// Pod of a Deployment differs from the next one in a tenth of its bytes.
 //
-// A version is packed when it comes, or never. What it is packed against is the base of its family
-// (families.ts): of those with its owner or, where it is the first of these, of all with its names
-// of members. A base is a version that only packed versions know, which are its references; it goes
-// with the last one. The base of an owner may be packed itself, against one of names, which is
-// plain. So a version is restored in two steps at most, and what is handed out, replaced and
-// counted never is a base.
+// A version is packed when it is made, or never. Its base is that of its family (families.ts): of
+// the versions with the same owner or, if it is the first of these, of all with the same names of
+// members. Only packed versions have references to a base; it is freed with the last of them. The
+// base of an owner may be packed itself, against one of names, which is not packed. So a version is
+// restored in two steps at most, and a base is never handed out, replaced or counted.
 //
-// The first version of an owner is no base for the one that replaces it, as it would stay for that
-// one alone.
+// The first version of an owner does not become the base of the version that replaces it: it would
+// be kept for that one alone.
 //
 // A version that is not like the base of its family is a miss. After 4, 8, 16 … misses the last one
-// becomes the base; and from 16 on, one version of 16 is tried. So objects that share nothing cost
+// becomes the base; from 16 on, one version of 16 is tried. So objects that share nothing cost
 // little.
+//
+// Raw loads: bytes of the owners.
 
 import { IS_ASCII, NO_MEMORY } from "./abi";
 import { arenaAlloc, arenaAt, arenaSetOwner } from "./arena";
 import { BEHIND, MOST_TEXT, checkOf, differ, putNumber, putWords } from "./difference";
 import {
-  Family, familiesReady, familyOf, join, memberOf, missesOf, scannedOwners, scannedShapes,
-  setMisses, tagOf,
+  Family, familiesReady, familyOf, join, memberOf, missesOf, setMisses, tagOf,
 } from "./families";
-import { headAt, imageOf, imagesReady, objectAt } from "./images";
+import { headAt, imageOf, imagesReady, objectAt } from "./unpack";
 import { giveNumber, placedVersion, takeNumber } from "./objects";
 import { report } from "./report";
+import { metaValue } from "./scan";
+import { OWNER_REFERENCES } from "./shapes";
 import {
   IS_BASE, IS_COUNTED, IS_PACKED, Image, KEPT_FLAGS, Objects, Packed, StoredObject, TAG_SHIFT,
   jsonOf, shapesOf, spanCount, spansOf,
 } from "./stored";
 
-/** Of packScanned: the version is not like the base. */
+/** Of packImage: the version is not like the base. */
 export const UNLIKE: i32 = -100;
 
 const LEAST_BYTES: u32 = 192; // of a version: shorter ones gain nothing
@@ -39,7 +41,7 @@ const TRIED_AFTER: u32 = 16; // misses: from there on, one of as many is tried
 const TAG: u32 = 0xffffff00; // mask
 
 const PACKED_HEAD: u32 = <u32>offsetof<Packed>();
-const packed: usize = memory.data(24 + (32 << 10) + 64, 16); // a version on its way
+const packed: usize = memory.data(24 + (32 << 10) + 64, 16); // the version that is being packed
 let tries: u32 = 0;
 
 /**
@@ -52,21 +54,43 @@ class Plan {
   base: u32; // it may be like this one
   family: u32; // hash of the base's family
   owners: u32; // hash of the family of its owners
-  isFirst: bool; // that has no other version
+  isFirst: bool; // the family of its owners has no other version
   joins: u32; // hash of the family that it joins where it is kept whole; 0: none
 }
 
 const plan: Plan = changetype<Plan>(memory.data(20, 16));
 
 /**
- * From now on versions are packed when so many were made, as few have little to share; 0: none any
- * more.
+ * From now on versions are packed once `from` of them were made, as few have little to share; 0:
+ * none is packed.
  */
 export function objectsPack(objects: Objects, from: u32): void {
   objects.packsFrom = from;
 }
 
-/** Whether the object that was scanned last may be packed, as a version of so many bytes. */
+/** The family of all versions with the names of members of the object scanned last. */
+function scannedShapes(): u32 {
+  const shapes = (<u32>report.metaShape << 16) | <u32>report.topShape;
+  return <u32>((<u64>(shapes + 1) * 0x9e3779b97f4a7c15) >> 32);
+}
+
+/** The family of those that have the same owners too; that of scannedShapes if there is none. */
+function scannedOwners(): u32 {
+  const shapes = scannedShapes();
+  const owners = metaValue(OWNER_REFERENCES);
+  if (owners === null) return shapes;
+  let p = owners.value;
+  const end = owners.valueEnd;
+  let hash: u64 = shapes;
+  for (; p + 8 <= end; p += 8) {
+    hash = (hash ^ load<u64>(p)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  for (; p < end; p++) hash = (hash ^ load<u8>(p)) * 0x100000001b3;
+  return <u32>((hash * 0xc2b2ae3d27d4eb4f) >> 32);
+}
+
+/** Whether the object that was scanned last may be packed, as a version of `bytes` bytes. */
 export function mayPack(objects: Objects, bytes: u32): bool {
   plan.joins = 0;
   const from = objects.packsFrom, versions = objects.versions;
@@ -126,7 +150,7 @@ export function packKept(objects: Objects, version: u32): void {
   join(objects, hash, version);
 }
 
-/** Writes the head of a packed version and what its spans differ by; answers where that ends. */
+/** Writes the head and the difference of the spans; answers where they end. */
 function putHead(stored: StoredObject, base: u32, baseStored: StoredObject, flags: u32): usize {
   const to = changetype<Packed>(packed);
   const words = spanCount(stored) << 1;
@@ -140,7 +164,7 @@ function putHead(stored: StoredObject, base: u32, baseStored: StoredObject, flag
   return putWords(spansOf(baseStored), spansOf(stored), words, packed + PACKED_HEAD);
 }
 
-/** Where a version ends that is packed against the base of the plan; 0: they are not alike. */
+/** Packs a version against the base of the plan; answers where it ends. 0: they are not alike. */
 function differenceOf(objects: Objects, stored: StoredObject): usize {
   const base = plan.base;
   const baseStored = objectAt(objects, base);
@@ -156,7 +180,7 @@ function differenceOf(objects: Objects, stored: StoredObject): usize {
   );
 }
 
-/** The base of a family; its first version becomes it now. -1: it has none. */
+/** The base of a family; a first version becomes the base here. -1: it has none. */
 function baseOf(objects: Objects, family: Family): i32 {
   const member = memberOf(objects, family);
   if (member < 0 || (headAt(objects, member).flags & IS_BASE) != 0) return member;
@@ -168,8 +192,8 @@ function baseOf(objects: Objects, family: Family): i32 {
 }
 
 /**
- * Makes a base of what a version is, which is packed against it from then on. Answers its number,
- * or -1: no memory, and nothing has changed.
+ * Makes a base of the content of a version, which is packed against that base from then on. Answers
+ * the number of the base, or -1: no memory, and nothing has changed.
  */
 function promote(objects: Objects, version: u32, hash: u32): i32 {
   const number = takeNumber(objects);

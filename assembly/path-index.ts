@@ -5,7 +5,7 @@
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
 import { intern } from "./keys";
-import { objectAt } from "./images";
+import { objectAt } from "./unpack";
 import { PathValue, VALUE_BYTES, nextName, pathList, pathValues } from "./path";
 import { Table } from "./record";
 import { METADATA, indexIn, namedIn, shapeCount } from "./shapes";

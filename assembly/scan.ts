@@ -20,7 +20,7 @@ import {
 import { Table } from "./record";
 import { report } from "./report";
 import { keysFindObject } from "./keys";
-import { objectAt } from "./images";
+import { objectAt } from "./unpack";
 import { objectOf, sameBytes } from "./objects";
 import {
   API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, RESOURCE_VERSION, indexIn, isOdd,

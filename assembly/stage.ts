@@ -3,7 +3,7 @@
 import {
   INSIDE, IS_ASCII, NOTHING, NOT_STAGED, NO_MEMORY, OUTSIDE, STAGED, TYPE_OTHER, VALUE,
 } from "./abi";
-import { headAt, imageOf, objectAt, takeImage } from "./images";
+import { headAt, imageOf, objectAt, takeImage } from "./unpack";
 import { newVersion, objectOf, objectRetain, sameBytes } from "./objects";
 import { UNLIKE, mayPack, packImage, packKept } from "./pack";
 import { scannedPlace } from "./ranges";
@@ -30,7 +30,7 @@ function storeSpans(to: usize, members: usize, count: u32): void {
   }
 }
 
-/** Writes the object scanned last as a version of so many bytes of JSON. */
+/** Writes the object scanned last as a version with `length` bytes of JSON. */
 function write(stored: StoredObject, length: u32): void {
   const cutStart = report.cutStart, cutEnd = report.cutEnd;
   const start = report.objectStart, end = report.objectEnd;
@@ -131,8 +131,8 @@ export function objectStageLike(objects: Objects, slot: i32): i32 {
 
 /**
  * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
- * once: one call an event instead of five. One outside of the ranges is taken alone. Of the report,
- * only its type, its resourceVersion and what was staged are valid then.
+ * once: one call an event instead of five. One outside of the ranges is taken, not staged. Of the
+ * report, only its type, its resourceVersion and what was staged are valid then.
  */
 export function eventStage(stream: Stream, objects: Objects): i32 {
   const code = eventNext(stream);

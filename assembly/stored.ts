@@ -6,9 +6,9 @@
 //   spans: of each member of the object, then of its metadata, |start u32|end u32|, from the first
 //   byte of the JSON on
 //
-// A packed version (pack.ts) has what it differs by from another one in place of spans and JSON:
+// A packed version (pack.ts) has its difference from a base in place of spans and JSON:
 //
-//   |length u32|topShape u16|metaShape u16|references u32|flags u32|base u32|check u32|delta|
+//   |length u32|topShape u16|metaShape u16|references u32|flags u32|base u32|check u32|difference|
 
 import {
   IS_ASCII, IS_MARKED, STORED_FLAGS, STORED_LENGTH, STORED_REFERENCES, STORED_SHAPES, STORED_SPANS,
@@ -17,17 +17,17 @@ import { Arena } from "./holes";
 import { METADATA, hasName, indexIn, shapeCount } from "./shapes";
 
 export const OBJECTS_BYTES: u32 = 512;
-/** Of packed versions, as they are read: images.ts. */
+/** How many unpacked versions a store keeps: unpack.ts. */
 export const IMAGES: u32 = 16;
 
 // Flags of a version beside those of abi.ts.
-/** It lies there as what it differs by from its base. */
+/** It is packed: kept as its difference from a base. */
 export const IS_PACKED: u32 = 4;
-/** Packed versions differ from it; these are its references, and nobody else knows it. */
+/** Packed versions differ from it; they alone have references to it. */
 export const IS_BASE: u32 = 8;
 /** objectCounted has counted its bytes. */
 export const IS_COUNTED: u32 = 16;
-/** Of its family, in the upper bits; 0 where it is of none (families.ts). */
+/** The upper bits are the tag of its family (families.ts); 0: none. */
 export const TAG_SHIFT: u32 = 8;
 export const KEPT_FLAGS: u32 = IS_ASCII | IS_MARKED;
 
@@ -51,13 +51,13 @@ export class Objects {
   // version + 1 without references, whose block the next one takes if it fits, as it is still in
   // the cache; 0: none
   spare: u32;
-  images: usize; // block of IMAGES times imageRoom bytes (images.ts); 0: none
+  images: usize; // block of IMAGES times imageRoom bytes (unpack.ts); 0: none
   imageRoom: u32;
   imageUses: u64;
   families: usize; // block of families (families.ts); 0: none
   familiesRoom: u32;
   familiesUsed: u32;
-  packsFrom: u32; // so many versions, the new one included, were made before one is packed; 0: none
+  packsFrom: u32; // the count of versions from which on new ones are packed; 0: never
 }
 
 /** A version, before its spans and its JSON; drawn at the top of the file. */
@@ -82,11 +82,11 @@ export class Packed {
   check: u32; // of its spans and its JSON (difference.ts)
 }
 
-/** Which version an image is of (images.ts); drawn at Objects. */
+/** Which version an image has (unpack.ts); drawn at Objects. */
 @unmanaged
 export class Image {
   version: u32; // + 1; 0: none
-  used: u64; // Objects.imageUses when it was asked for last
+  used: u64; // Objects.imageUses when it was read last
 }
 
 /** Where a member's value lies, from the first byte of the JSON on: |start u32|end u32|. */

@@ -1,13 +1,13 @@
-// Where the bytes of a version are read. A packed version (pack.ts) is restored into an image of
-// the store; the last IMAGES that were asked for stay. A new version that may be packed is written
-// to one.
+// Finds the bytes of a version, and unpacks it where it is packed (pack.ts): it is restored into an
+// image, a buffer of the store. The last IMAGES that were read stay. A new version that may be
+// packed is written to an image first.
 //
 // Invariants:
 // - an address that objectAt answers is good until the next call that may need memory, or until
-//   IMAGES - 2 other packed versions have been asked for;
+//   IMAGES - 2 other packed versions have been read;
 // - to restore a version needs no memory: imagesReady comes before a version is packed;
-// - what is restored has the check of what was packed, or the call traps: a version never gives the
-//   bytes of another one.
+// - a restored version has the checksum of the packed one, or the call traps: it never has the
+//   bytes of another version.
 //
 // Raw stores: both shapes in one word.
 
@@ -21,7 +21,7 @@ import {
 
 const SMALLEST_ROOM: u32 = 4 << 10;
 
-/** Makes room for images of so many bytes. False: no memory, and nothing has changed. */
+/** Makes room for images of `bytes` bytes. False: no memory, and nothing has changed. */
 export function imagesReady(objects: Objects, bytes: u32): bool {
   const room = objects.imageRoom;
   if (bytes + BEHIND <= room) return true;
@@ -39,7 +39,7 @@ export function imagesFree(objects: Objects): void {
   if (objects.images != 0) blockFree(objects.images, objects.imageRoom * IMAGES);
 }
 
-/** The number goes, or gets another version. */
+/** Called when a version is freed. */
 export function imageForget(objects: Objects, version: u32): void {
   for (let i: u32 = 0; i < IMAGES; i++) {
     const image = imageAt(objects, i);
@@ -47,7 +47,7 @@ export function imageForget(objects: Objects, version: u32): void {
   }
 }
 
-/** The image that was asked for longest ago, to be written: it is of no version yet. */
+/** The least recently read image, to be written; it has no version yet. */
 export function takeImage(objects: Objects): Image {
   let oldest = imageAt(objects, 0);
   for (let i: u32 = 1; i < IMAGES; i++) {
@@ -71,7 +71,7 @@ export function headAt(objects: Objects, version: u32): StoredObject {
   return changetype<StoredObject>(arenaAt(objects.arena, version));
 }
 
-/** The host's way to the same. */
+/** headAt for the host. */
 export function objectHead(objects: Objects, version: u32): usize {
   return changetype<usize>(headAt(objects, version));
 }
@@ -97,7 +97,7 @@ function restored(objects: Objects, version: u32, head: StoredObject): StoredObj
   if (changetype<usize>(baseHead) == 0 || (baseHead.flags & IS_BASE) == 0) unreachable();
   // The base of a base is plain.
   if ((head.flags & IS_BASE) != 0 && (baseHead.flags & IS_PACKED) != 0) unreachable();
-  const base = objectAt(objects, packed.base); // asked for last: another image is taken
+  const base = objectAt(objects, packed.base); // read last: takeImage gives another image
   const image = takeImage(objects);
   const at = imageOf(objects, image);
   const bytes = head.length;
