@@ -238,7 +238,7 @@ class JsonPageReader<T> implements PageReader<T> {
   readonly #decoder: JsonDecoder<T>;
   readonly #expected: ExpectedKind;
   /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */
-  readonly #text8 = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
   #text = '';
 
   constructor(decoder: JsonDecoder<T>) {
@@ -249,7 +249,7 @@ class JsonPageReader<T> implements PageReader<T> {
 
   push(chunk: Uint8Array): void {
     try {
-      this.#text += this.#text8.decode(chunk, { stream: true });
+      this.#text += this.#utf8.decode(chunk, { stream: true });
     } catch (error) {
       // 512 MiB in V8: kube-apiserver ignores the limit of a list that it answers from its watch
       // cache.
@@ -261,7 +261,7 @@ class JsonPageReader<T> implements PageReader<T> {
   }
 
   end(): ListPage<T> {
-    const text = this.#text + this.#text8.decode();
+    const text = this.#text + this.#utf8.decode();
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
     const page = parseList(text, what, this.#expected);

@@ -5,8 +5,8 @@
  *     reflector → queue → Indexer → SharedProcessor → handlers
  *
  * Invariant: the store and its indices change before any handler is notified, and a late handler
- * is shown the objects of the store while nothing else is processed. So a handler that is added
- * at any moment gets those and then every later delta, none missing and none twice. client-go:
+ * gets the objects of the store while nothing else is processed. So a handler that is added at any
+ * moment gets those and then every later delta, none missing and none twice. client-go:
  * tools/cache/shared_informer.go.
  */
 import { calls } from '../../base/calls.ts';
@@ -229,7 +229,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   *#showAll(listener: ProcessorListener<T>, isOver: IsOver): Steps {
     for (const object of this.#indexer.iterate()) {
       if (listener.isStopped) return;
-      this.#processor.tell(listener, {
+      this.#processor.notify(listener, {
         type: 'add',
         object,
         isInInitialList: true,
@@ -411,9 +411,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Changes the option `ranges`. What is no longer in them leaves the cache at once, and handlers
-   * are not told, as nothing was deleted. What is new is listed, without the rest, and handlers get
-   * it as additions with `isInInitialList`: see `hasRanges`.
+   * Changes the option `ranges`. Objects that are no longer in them leave the cache at once; no
+   * handler is called for them, as nothing was deleted. New ranges are listed, without the others,
+   * and handlers get their objects as additions with `isInInitialList`: see `hasRanges`.
    *
    * @throws CapstanError INVALID_ARGUMENT, also for an informer that was made without `ranges`
    */
@@ -593,7 +593,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       yield* processInSteps(this.#distributor, this.#indexer, delta, isInInitialList, isOver);
     } finally {
       this.#hasRepeatedKeys = false;
-      this.#unseen.tellMissed();
+      this.#unseen.notifyMissed();
     }
   }
 

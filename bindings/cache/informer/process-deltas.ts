@@ -9,6 +9,7 @@ import { toObject } from '../bytes/lazy.ts';
 import type { Delta, DeltaOfAll, Deltas, RangeDelta } from '../queue/deltas.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
+import type { Replacement } from '../store/replacement.ts';
 import {
   applyEach,
   type Transaction,
@@ -46,7 +47,7 @@ export interface DeltaStore<T> {
   /** `noListeners`: as for `exchange`. */
   replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
-  /** Removes what is outside of these ranges. */
+  /** Removes the objects outside of these ranges. */
   letGoInSteps?(kept: HashRanges, isOver: IsOver): Steps;
   /** `get` and `update` in one. `noListeners`: no handler gets the object or the result. */
   exchange?(object: T, noListeners: boolean): T | undefined;
@@ -55,25 +56,14 @@ export interface DeltaStore<T> {
   /** The objects, one by one, without a list of all. */
   iterate?(): Iterable<T>;
   /**
-   * As `replace`, in steps; tells what it did, unless there are no listeners. Readers may see a
-   * part of it between two steps.
+   * As `replace`, in steps; returns what it did. Readers may see a part of it between two steps.
    */
   replaceInSteps?(
     list: readonly T[],
     resourceVersion: string,
     noListeners: boolean,
     isOver: IsOver,
-  ): Steps<Replaced<T>>;
-}
-
-/** What a list did to a store. */
-export interface Replaced<T> {
-  /** A tombstone for each object that has gone. */
-  readonly gone: Iterable<DeletedFinalStateUnknown<T>>;
-  /** Takes the object that the one at this place of the list has replaced, if any. */
-  replaced(place: number): T | undefined;
-  /** Gives up all that was not taken. */
-  drop?(isOver: IsOver): Steps;
+  ): Steps<Replacement<T>>;
 }
 
 /**
@@ -273,7 +263,7 @@ function* replaceAll<T extends object>(
   keyFunc: (object: T) => string = deletionHandlingMetaNamespaceKeyFunc,
 ): Steps {
   const isIdle = handler.isIdle?.() === true;
-  let result: Replaced<T> | undefined;
+  let result: Replacement<T> | undefined;
   if (store.replaceInSteps !== undefined)
     result = yield* store.replaceInSteps(objects, resourceVersion, isIdle, isOver);
   else {
@@ -282,7 +272,7 @@ function* replaceAll<T extends object>(
   }
   handler.onReplaced?.();
   if (isIdle || result === undefined) {
-    if (result?.drop !== undefined) yield* result.drop(isOver);
+    if (result !== undefined) yield* result.drop(isOver);
     return;
   }
   for (const tombstone of result.gone) {
@@ -316,7 +306,7 @@ function compare<T extends object>(
   store: DeltaStore<T>,
   objects: readonly T[],
   keyFunc: (object: T) => string,
-): Replaced<T> {
+): Replacement<T> {
   const keys = new Set<string>();
   const replaced = objects.map((object) => {
     const key = keyFunc(object);
@@ -327,5 +317,5 @@ function compare<T extends object>(
   for (const key of store.listKeys()) {
     if (!keys.has(key)) gone.push(new DeletedFinalStateUnknown(key, store.getByKey(key)));
   }
-  return { gone, replaced: (place) => replaced[place] };
+  return { gone, replaced: (place) => replaced[place], drop: nothing };
 }

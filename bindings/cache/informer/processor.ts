@@ -34,7 +34,7 @@ export class SharedProcessor<T extends object> {
    * Each handler, and whether it takes part in the current resync; before the first resync all do.
    */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
-  /** Those of them that are not told of changes yet, as they do not have all objects. */
+  /** Late handlers, which get no changes until they have all objects. */
   readonly #joining = new Set<ProcessorListener<T>>();
   /** The others as an array, for `distribute`. Replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
@@ -48,7 +48,7 @@ export class SharedProcessor<T extends object> {
   /** Notifications since the reader last waited. */
   #distributed = 0;
 
-  /** @param isLate it is told of changes after `joins` */
+  /** @param isLate it gets no changes until `joins` */
   add(listener: ProcessorListener<T>, isLate: boolean): void {
     this.#listeners.set(listener, true);
     if (listener.coalesces()) this.#coalescing++;
@@ -117,13 +117,13 @@ export class SharedProcessor<T extends object> {
       if (!sync || this.#listeners.get(listener) === true) listener.add(notification);
   }
 
-  /** One for a single handler, which may be a late one. */
-  tell(listener: ProcessorListener<T>, notification: Notification<T>): void {
+  /** Notifies a single handler, which may be a late one. */
+  notify(listener: ProcessorListener<T>, notification: Notification<T>): void {
     this.#distributed++;
     listener.add(notification);
   }
 
-  /** Whether a backlog is too long; never twice within some notifications. */
+  /** Whether a backlog is too long, MIN_BETWEEN_WAITS notifications or more after the last wait. */
   isBehind(): boolean {
     return this.#distributed >= MIN_BETWEEN_WAITS && this.#mostOverdue() > MAX_OVERDUE;
   }

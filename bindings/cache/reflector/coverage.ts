@@ -89,7 +89,7 @@ export class Coverage {
   }
 
   /** A watch begins, which may be woken. */
-  begun(): void {
+  beginWatch(): void {
     this.isWoken = false;
     this.wake = () => undefined;
   }
@@ -114,7 +114,7 @@ export class Coverage {
    * @param what all that is wanted, or what is not held yet
    * @returns false if a list of all is needed
    */
-  begin(what: 'all' | 'missing'): boolean {
+  beginList(what: 'all' | 'missing'): boolean {
     const listed = what === 'all' ? this.#wanted : this.#wanted.minus(this.#held);
     if (listed.ranges.length > MOST_RANGES) return false;
     this.#wantedBefore = this.#wanted;
@@ -139,7 +139,7 @@ export class Coverage {
   }
 
   /** The list has failed, or is over. */
-  end(): void {
+  endList(): void {
     if (this.#listed === undefined) return;
     this.#listed = undefined;
     this.#select(this.#held);

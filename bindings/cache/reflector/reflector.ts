@@ -240,11 +240,11 @@ export class Reflector<T extends object, I extends string = never> {
         return now(this.#usesWatchList && !this.#parked ? 'stream' : 'list');
       case 'stream':
         this.#state = 'streaming';
-        this.#coverage?.begin('all');
+        this.#coverage?.beginList('all');
         return this.#gather(() => this.#streamInitialObjects(signal));
       case 'list':
         this.#state = 'listing';
-        this.#coverage?.begin('all');
+        this.#coverage?.beginList('all');
         return this.#gather(() => this.#list(signal));
       case 'grow':
         return this.#gather(() => this.#grow(signal), true);
@@ -261,7 +261,7 @@ export class Reflector<T extends object, I extends string = never> {
       return await run();
     } finally {
       this.#decoder.gather?.(false);
-      this.#coverage?.end();
+      this.#coverage?.endList();
     }
   }
 
@@ -281,7 +281,7 @@ export class Reflector<T extends object, I extends string = never> {
   async #grow(signal: AbortSignal): Promise<Step> {
     const coverage = this.#coverage as Coverage;
     const from = this.#events.lastVersion;
-    if (from === '0' || !isComparableResourceVersion(from) || !coverage.begin('missing'))
+    if (from === '0' || !isComparableResourceVersion(from) || !coverage.beginList('missing'))
       return now('begin');
     const ranges = coverage.asked;
     const caller = this.#caller(signal);
@@ -468,7 +468,7 @@ export class Reflector<T extends object, I extends string = never> {
       this.#endRound();
       return now(lacks === 'all' ? 'begin' : 'grow');
     }
-    coverage?.begun();
+    coverage?.beginWatch();
     // Before the request, because some proxies send the headers with the first event.
     const started = this.#clock.now();
     let stream = this.#stream;

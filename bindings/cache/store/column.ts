@@ -217,8 +217,8 @@ export class Column<T extends object> {
     return this.objects[slot] ?? (this.storedObjects as StoredObjects).retain(slot);
   }
 
-  /** The object of a number that is held, which somebody gets for the last time. */
-  lookAt(number: number): T {
+  /** The object of a held number, which is handed out for the last time. */
+  lastHeld(number: number): T {
     const storedObjects = this.storedObjects as StoredObjects;
     return storedObjects.lastObjectOf(storedObjects.held(number)) as T;
   }

@@ -207,7 +207,7 @@ class Former<T extends object> {
     const held = this.#objects[place];
     this.#objects[place] = undefined;
     if (typeof held !== 'number') return held;
-    const object = this.#column.lookAt(held);
+    const object = this.#column.lastHeld(held);
     this.#column.letGo(held);
     return object;
   }
@@ -224,7 +224,7 @@ class Former<T extends object> {
   /** @param putBack gets the key of an object that is not stored */
   restoreAt(place: number, putBack: (object: T, key?: string) => void): void {
     const held = this.#objects[place];
-    if (typeof held === 'number') putBack(this.#column.lookAt(held));
+    if (typeof held === 'number') putBack(this.#column.lastHeld(held));
     else if (held !== undefined && this.#keys[place] !== undefined)
       putBack(held, this.#keys[place]);
   }

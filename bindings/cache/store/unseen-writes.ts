@@ -85,7 +85,7 @@ export class UnseenWrites<T extends object> {
    * before the first list.
    */
   #gap = { after: '', upTo: '' };
-  /** Deletions that handlers get after a list, which is under way. */
+  /** During a list: deletions that handlers get after it. */
   #missed: { key: string; json: string; isLate: boolean }[] | undefined;
   /** Keys whose deletion handlers have got since that list began. */
   readonly #deletionsNotified = new Set<string>();
@@ -136,7 +136,7 @@ export class UnseenWrites<T extends object> {
       this.#notify(key, JSON.stringify(object), true); // the answer came after the list
   }
 
-  /** Forgets what is outside of the ranges: another cache has it. */
+  /** Forgets writes outside of the ranges, which other caches have. */
   letGo(kept: HashRanges): void {
     for (const key of this.#byKey.keys()) if (!kept.hasKey(key)) this.#forget(key);
   }
@@ -162,8 +162,8 @@ export class UnseenWrites<T extends object> {
   }
 
   /**
-   * Call this before a list replaces the content of the cache. Nothing is told then until
-   * `tellMissed`. @returns the argument for `replaced`
+   * Call this before a list replaces the content of the cache. Deletions are not notified then until
+   * `notifyMissed`. @returns the argument for `replaced`
    */
   replacing(): string {
     this.#missed = [];
@@ -185,8 +185,8 @@ export class UnseenWrites<T extends object> {
     }
   }
 
-  /** Call this once handlers have been told of the list, or it has failed. */
-  tellMissed(): void {
+  /** Call this once handlers have got the list, or it has failed. */
+  notifyMissed(): void {
     const missed = this.#missed ?? [];
     this.#missed = undefined;
     for (const { key, json, isLate } of missed)

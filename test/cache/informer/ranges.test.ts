@@ -224,12 +224,12 @@ describe('an informer with ranges', () => {
 test('a relist after a growth asks for no version older than what the store has', () => {
   const of = (text: string) => HashRanges.of('ranges', only(text), ConfigMaps);
   const coverage = new Coverage(of('a'), () => undefined);
-  coverage.begin('all');
+  coverage.beginList('all');
   coverage.listedAll([]);
-  coverage.end();
+  coverage.endList();
   coverage.want(of('a').union(of('b')));
-  coverage.begin('missing');
+  coverage.beginList('missing');
   coverage.listedMissing([], '20');
-  coverage.end();
+  coverage.endList();
   expect([coverage.newest('9'), coverage.newest('21')]).toEqual(['20', '21']);
 });

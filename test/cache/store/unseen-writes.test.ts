@@ -67,7 +67,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
       for (const [key, item] of listed) objects.set(key, item);
       version = at;
       unseen.replaced(before);
-      unseen.tellMissed();
+      unseen.notifyMissed();
     },
   };
 }
