@@ -186,13 +186,13 @@ export class TimeSlice {
 }
 
 /**
- * Work in steps: it yields where its turn may end, and after the last step it has its result. What
- * asks it to end early calls `return`.
+ * Work in steps: it yields where its turn may end, and returns its result after the last step. A
+ * call of `return` ends it early.
  */
 export type Steps<R = void> = Generator<void, R, void>;
 /** Asked after each step: whether to yield. */
 export type IsOver = () => boolean;
-/** Of work that is done in one turn. */
+/** For work in one turn. */
 export const NEVER_OVER: IsOver = () => false;
 
 /** All steps at once. */

@@ -7,13 +7,13 @@
  *
  * The hash samples six characters: V8 takes 80 ns to find a new string in a Map, most of it to hash
  * and to internalize the string, and 16 to sample and to compare it. When many keys have the same
- * sample, the table changes to a hash of the whole key; when many have the same hash of the whole,
- * which happens by attack only, to a Map.
+ * sample, the table changes to a hash of the whole key; when many have the same hash of the whole
+ * key, which only crafted keys do, to a Map.
  */
 
-/** A key is at most so many buckets behind its home; of a million keys the last is 40 behind. */
+/** The most buckets that a key lies behind that of its hash; of a million keys it is 40. */
 export const REACH = 64;
-/** A look-up that meets so many other keys of its hash makes the table change its hash. */
+/** If a look-up finds as many other keys of its hash, the table changes its hash. */
 export const ALIKE = 8;
 const FIRST_BUCKETS = 64;
 /**
@@ -37,7 +37,7 @@ export class Buckets {
   entries: Numbers = zeros(FIRST_BUCKETS);
   mask = FIRST_BUCKETS - 1;
   how = BY_SAMPLE;
-  /** Whether put() must not be called: a look-up has met ALIKE keys, or `crowd` has all keys. */
+  /** Whether put() must not be called: a look-up found ALIKE keys, or `crowd` has all keys. */
   isCrowded = false;
   /** All keys, once `how` is BY_MAP. */
   crowd: Crowd | undefined;

@@ -159,7 +159,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     return true;
   }
 
-  /** The same for the plain object that was scanned last; `undefined`: it has to be decoded. */
+  /** The same for the plain object scanned last; `undefined`: it has to be decoded first. */
   leavesOutScanned(): boolean | undefined {
     if (this.#ranges === undefined) return false;
     const place = this.core.exports.scannedPlace();
@@ -242,7 +242,7 @@ function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
   core.exports.scanExpect(first.length, second.length);
 }
 
-/** Tells the core which ranges of hashes it may keep. */
+/** Sets the ranges of hashes whose objects the core keeps. */
 function selectIn(core: CacheCore, ranges: HashRanges | undefined): void {
   const at = (core.exports.rangesRoom() >>> 0) >>> 2;
   const words = core.words();
@@ -375,7 +375,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   readonly #stream: ByteStream;
   readonly #what: string;
   #items: T[] | undefined;
-  /** How many items there were, with those that are left out. */
+  /** How many items there were, including those that are left out. */
   #seen = 0;
   /** What is there in place of an array. */
   #otherItems: unknown;

@@ -33,7 +33,7 @@ import { jsonAt, latin1At } from './text.ts';
  * them: a megabyte, or twenty where all of them are decoded whole.
  */
 const RECENT = 2048;
-/** So many objects of a cache are not packed: all of them take less than what packing needs. */
+/** How many objects of a cache stay whole: together they take less than packing needs. */
 const NOT_PACKED = 64;
 const OPEN_BRACE = 0x7b;
 /** Objects of fewer bytes are decoded whole: finding their members would take as long. */
@@ -90,10 +90,9 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * Whether objects that come from now on are kept as what they differ by from others
-   * (assembly/pack.ts).
+   * Whether like objects are packed from now on (assembly/pack.ts).
    *
-   * @param from how many are made before one is packed
+   * @param from how many objects stay whole before one is packed
    */
   pack(isOn: boolean, from: number = NOT_PACKED): void {
     this.core.exports.objectsPack(this.handle, isOn ? from + 1 : 0);
@@ -217,7 +216,7 @@ export class StoredObjects implements ObjectReader {
     this.#release(id);
   }
 
-  /** The object of a number that is held, for a look: nobody may keep it. */
+  /** The object of a held number; the caller must not keep it. */
   lookAt(id: number): object {
     const known = this.#byNumber[id];
     if (known !== undefined) return known.object ?? lazyObject(known);
@@ -343,7 +342,7 @@ export class StoredObjects implements ObjectReader {
     this.#release(old);
   }
 
-  /** A list has what is stored already: as `put`, where nothing changes. */
+  /** As `put`, for a listed object that is stored already. */
   stays(stored: StoredObject, noListeners: boolean): void {
     if (!noListeners) stored.markHandedOut();
     if (stored.staged >= 0) {
@@ -368,12 +367,12 @@ export class StoredObjects implements ObjectReader {
     if (exports.objectRelease(this.handle, stored.id) !== 0) this.#byNumber[stored.id] = undefined;
   }
 
-  /** What a stored object adds to the live bytes, but for what it is packed against. */
+  /** What a stored object adds to the live bytes, without its bases. */
   sizeOf(stored: StoredObject): number {
     return this.core.exports.objectSize(this.handle, stored.id);
   }
 
-  /** The same with what it is packed against, once for all that are since `uncount`. */
+  /** The same with its bases, each counted once since `uncount`. */
   countedSizeOf(stored: StoredObject): number {
     return this.core.exports.objectCounted(this.handle, stored.id);
   }

@@ -81,8 +81,8 @@ export interface Decoder<T> {
   /** An object of the list that is being collected is no longer needed. */
   forget?(object: T): void;
   /**
-   * Leaves out what is not in these ranges, from now on: items of lists, and events, which become
-   * `OUTSIDE`. `undefined`: nothing is left out.
+   * From now on leaves out objects outside of these ranges: items of lists, and events, which
+   * become `OUTSIDE`. `undefined`: nothing is left out.
    */
   select?(ranges: HashRanges | undefined): void;
   /** How many objects of lists and events were left out by `select`. */
@@ -299,7 +299,7 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
   };
 }
 
-/** What is read of a list's metadata. */
+/** The members of a list's metadata that are read. */
 export interface ListMetaValues {
   resourceVersion?: unknown;
   continue?: unknown;

@@ -99,9 +99,9 @@ export interface BytesMark {
 /** How a cache keeps objects as bytes. */
 export interface Packing {
   /**
-   * Keep an object that is like another one, of the same owner or the same kind, as what it differs
-   * by: Pods of 3.8 KB take a tenth of that. The object is put together again when it is read,
-   * compared or replaced. Default true. Has no effect on the first 64 objects of a cache, on those
+   * Keep an object that is like another one, of the same owner or the same kind, as its difference
+   * from that one: Pods of 3.8 KB take a tenth. The object is restored when it is read, compared or
+   * replaced. Default true. Has no effect on the first 64 objects of a cache, on those
    * above 32 KB, and where objects are not kept as bytes.
    *
    * @example

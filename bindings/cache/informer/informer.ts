@@ -573,7 +573,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#changed = undefined;
   }
 
-  /** Processes popped deltas; a list and a resync in steps. */
+  /** Processes popped deltas, those of all objects in steps. */
   #process(deltas: Deltas<T>, isInInitialList: boolean, isOver: IsOver): Steps | undefined {
     const delta = deltas[0] as Delta<T> | RangeDelta<T> | undefined;
     if (delta !== undefined && isOfAll(delta))

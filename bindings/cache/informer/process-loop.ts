@@ -1,10 +1,10 @@
 /**
  * ProcessLoop: processes the deltas of an informer's queue in time slices, a list or a resync in
- * steps over many turns of the event loop, and one after the other what else needs the store and
- * the handlers for itself, such as a late handler. An event that finds the queue empty bypasses it
- * and is processed at once, as it would be popped before anything else can happen. That saves
- * 0.9 µs of the 13.5 that an event of 4.7 KB costs among the first 50 000 of a process, mostly for
- * code that need not be compiled.
+ * steps over many turns of the event loop, and other work during which nothing else may change the
+ * store or call handlers, such as giving the store to a late handler. An event that finds the queue
+ * empty bypasses it and is processed at once, as it would be popped before anything else can
+ * happen. That saves 0.9 µs of the 13.5 that an event of 4.7 KB costs among the first 50 000 of a
+ * process, mostly for code that need not be compiled.
  *
  * Invariants: no event overtakes a queued delta; an event that needs a transform or a key function
  * goes through the queue; a delta that fails is reported and leads to a relist, and the next one is
@@ -37,7 +37,7 @@ export interface ProcessLoopOptions<T extends object> {
   store: DeltaStore<T> & { lastStoreSyncResourceVersion(): string; settle(): void };
   /** Called for events that bypass the queue; `process` calls it for the rest. */
   handler: DeltaHandler<T>;
-  /** `undefined`: they are processed; or the steps that do it, of which `isOver` ends a turn. */
+  /** Processes deltas and returns `undefined`, or returns the steps that do; see {@link IsOver}. */
   process: (deltas: Deltas<T>, isInInitialList: boolean, isOver: IsOver) => Steps | undefined;
   /** Called once, when the queue has synced, before any event bypasses it. */
   onSynced: () => void;
@@ -64,9 +64,9 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
    * objects, not deltas.
    */
   #deltas = 0;
-  /** What is under way, perhaps between two of its steps; then nothing else is processed. */
+  /** Work that is under way, perhaps between two of its steps; nothing else is processed then. */
   #steps: Steps | undefined;
-  /** What waits for that. */
+  /** Work that waits for that. */
   readonly #waiting: Steps[] = [];
   readonly #slice: TimeSlice;
   readonly #isOver: IsOver = () => this.#slice.over() || this.#options.areHandlersBehind();
@@ -144,10 +144,10 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   }
 
   /**
-   * Runs steps that have the store and the handlers for themselves: at once as far as a turn goes,
-   * or after what is under way. Once the signal has fired, all at once.
+   * Runs steps during which nothing else changes the store or calls handlers. They begin at once,
+   * or after the work that is under way. Once the signal has fired, all run at once.
    *
-   * @param makeSteps called with what says that the turn is over; must not throw, nor its steps
+   * @param makeSteps must not throw, nor its steps
    */
   alone(makeSteps: (isOver: IsOver) => Steps): void {
     const steps = makeSteps(this.#isOver);
@@ -207,7 +207,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     this.#running ??= this.#run();
   }
 
-  /** Whether these steps have ended. While they run, what else wants to be alone waits. */
+  /** Runs steps to the end of the turn; whether they have ended. */
   #ends(steps: Steps): boolean {
     this.#steps = steps;
     let done: boolean | undefined;
@@ -263,7 +263,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     this.#running = undefined;
   }
 
-  /** One delta, or what has been begun, up to the end of the turn; false if there is none. */
+  /** One delta, or the work under way, up to the end of the turn; false if there is none. */
   #next(): boolean {
     const steps = this.#steps ?? this.#waiting.shift() ?? this.#pop();
     if (typeof steps === 'boolean') return steps;

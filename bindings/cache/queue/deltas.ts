@@ -25,11 +25,11 @@ export type Delta<T> =
   | { readonly type: 'Bookmark'; readonly resourceVersion: string };
 
 /**
- * What the queue of an informer with ranges has beside deltas.
+ * Deltas of ranges, which only the queue of an informer with ranges has.
  *
  * - `Gained`: the objects of ranges that the cache did not have; `resourceVersion` is that of the
  *   watch, which may be older than they are.
- * - `LetGo`: the cache keeps only what is in these ranges, and nobody is told of the rest.
+ * - `LetGo`: the cache keeps only objects in these ranges; handlers are not called for the others.
  */
 export type RangeDelta<T> =
   | { readonly type: 'Gained'; readonly objects: readonly T[]; readonly resourceVersion: string }

@@ -51,7 +51,7 @@ export interface Queue<T> extends ReflectorStore<T> {
   isClosed(): boolean;
 }
 
-/** What empties the queue of an informer. */
+/** The queue of an informer, which a ProcessLoop empties. */
 export interface LoopQueue<T> extends Queue<T> {
   /**
    * @internal As `tryPop`, for work in steps: they are returned, and the delta is processed after

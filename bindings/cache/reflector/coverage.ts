@@ -1,10 +1,11 @@
 /**
- * Coverage: which ranges of hashes a reflector is asked for, and which its store has.
+ * Coverage: the ranges of hashes that a reflector should have (wanted) and has (held).
  *
  * Invariants: the store has every object of the held ranges, as of one version, and no other; the
- * held ranges are part of the wanted ones. They grow only when a list of what is missing has
- * ended, and shrink at once. What a list began with is what it gives, whatever is wanted meanwhile;
- * a range that was let go and wanted again during a list of all is listed by it or once more.
+ * held ranges are part of the wanted ones. They grow only when a list of missing ranges has ended,
+ * and shrink at once. A list asks for the ranges that were wanted when it began; those that are not
+ * wanted any more at its end are dropped. A range that stops being wanted during a list, and is
+ * wanted again, comes by that list or by the next one.
  */
 import type { Clock } from '../../base/clock.ts';
 import { abortable, deferred } from '../../base/wait.ts';
@@ -24,19 +25,19 @@ export class Coverage {
   readonly #nothing: HashRanges;
   #wanted: HashRanges;
   #held: HashRanges;
-  /** What the list that is under way brings. */
+  /** The ranges of the list that is under way. */
   #listed: HashRanges | undefined;
   #wantedBefore: HashRanges;
   #ahead: Ahead[] = [];
   #growsAt = 0;
-  /** A list said that the server leaves out what was not asked for. */
+  /** The server has said in a list that it leaves out other ranges. */
   isFiltered = false;
-  /** Set by a change of the ranges that the watch or the wait has to end for. */
+  /** The ranges have changed so that the watch, or the wait for ranges, must end. */
   isWoken = false;
   /** Ends the watch, or the wait for ranges. */
   wake = (): void => undefined;
 
-  /** @param select makes the decoder leave out everything else */
+  /** @param select makes the decoder leave out all other ranges */
   constructor(wanted: HashRanges, select: (ranges: HashRanges) => void) {
     this.#select = select;
     this.#nothing = wanted.minus(wanted);
@@ -52,38 +53,38 @@ export class Coverage {
     return this.#held;
   }
 
-  /** What a request is for: what is listed, else what is held. */
+  /** The ranges that a request asks for: those of the list, else the held ones. */
   get asked(): HashRanges {
     return this.#listed ?? this.#held;
   }
 
-  /** Whether everything that is wanted is in the store. */
+  /** Whether the store has all wanted ranges. */
   get isComplete(): boolean {
     return this.#wanted.equals(this.#held);
   }
 
-  /** @returns whether something that was held is wanted no longer */
+  /** @returns whether a part of the held ranges is no longer wanted */
   want(next: HashRanges): boolean {
     const held = this.#held.intersection(next);
-    // So many pieces have no room in the core: everything is let go, and listed again.
+    // The core has no room for so many ranges: all are dropped and listed again.
     const kept = held.ranges.length > MOST_RANGES ? this.#nothing : held;
     const shrinks = !kept.equals(this.#held);
     this.#wanted = next;
     this.#held = kept;
     this.#growsAt = 0;
     if (this.#listed === undefined) this.#select(kept);
-    // Of a server that is not known to leave anything out, the same watch goes on with less.
+    // If the server is not known to leave anything out, the same watch goes on with less.
     if (!this.isComplete || kept.isEmpty || (shrinks && this.isFiltered)) this.#wakeUp();
     return shrinks;
   }
 
-  /** Whether the watch has to make way for a list of all, or of what is missing. */
+  /** Whether the watch must end for a list of all ranges, or of the missing ones. */
   lacks(now: number): 'all' | 'missing' | undefined {
     if (this.#held.isEmpty) return 'all';
     return this.isComplete || now < this.#growsAt ? undefined : 'missing';
   }
 
-  /** A list of what is missing has failed: not before then again. */
+  /** A list of the missing ranges has failed: it is not repeated before `until`. */
   postpone(until: number): void {
     this.#growsAt = until;
   }
@@ -111,7 +112,7 @@ export class Coverage {
   /**
    * A list begins.
    *
-   * @param what all that is wanted, or what is not held yet
+   * @param what all wanted ranges, or those that are not held
    * @returns false if a list of all is needed
    */
   beginList(what: 'all' | 'missing'): boolean {
@@ -131,14 +132,14 @@ export class Coverage {
     return this.#stillWanted(objects);
   }
 
-  /** The same for a list of what was missing. @param version of that list */
+  /** The same for a list of missing ranges. @param version of that list */
   listedMissing<T extends object>(objects: T[], version: string): T[] {
     const ranges = this.#gain();
     this.#ahead.push({ ranges, version });
     return this.#stillWanted(objects);
   }
 
-  /** The list has failed, or is over. */
+  /** A list has ended or failed. */
   endList(): void {
     if (this.#listed === undefined) return;
     this.#listed = undefined;
@@ -146,10 +147,10 @@ export class Coverage {
   }
 
   /**
-   * Who leaves out what is outside, as far as is known: lists of metadata, and streamed ones, do
-   * not tell.
+   * Which side leaves out other ranges, if that is known: lists of metadata and streamed lists do
+   * not say it.
    *
-   * @param outside how many objects came that are
+   * @param outside how many objects of other ranges came
    */
   leftOutBy(outside = 0): 'server' | 'client' | undefined {
     if (this.isFiltered) return 'server';

@@ -1,7 +1,7 @@
 /**
- * A ListWatch of a program's own functions, for sources that are no API server: they stand behind
- * a transport, so that everything above it is as for a server. client-go: cache.ListWatch with
- * ListFunc and WatchFunc.
+ * A ListWatch of a program's own functions, for sources that are no API server. The functions
+ * become a transport, so that everything above it works as for a server. client-go:
+ * cache.ListWatch with ListFunc and WatchFunc.
  */
 import { type Clock, requireClock, systemClock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
@@ -20,14 +20,14 @@ import {
 import { groupVersionPath } from './discovery.ts';
 import { ListWatch } from './list-watch.ts';
 
-/** What a function of {@link ListWatchFunctions} lists. */
+/** The answer of `list` of {@link ListWatchFunctions}. */
 export interface ListedObjects<T> {
   readonly items: readonly T[];
   /** The version of this state, from which `watch` begins. Not read without `watch`. */
   readonly resourceVersion?: string | undefined;
 }
 
-/** One change that a function of {@link ListWatchFunctions} tells. */
+/** One change, from `watch` of {@link ListWatchFunctions}. */
 export interface ListWatchEvent<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   /** With a `metadata.resourceVersion`; of a deletion the last state, with a new version. */
@@ -138,7 +138,7 @@ class FunctionTransport<T extends object> implements Transport {
     // There is no discovery. An answer of 503 leaves it open whether the resource is gone.
     if (path !== this.#path) return answer(503, failure(503, 'ServiceUnavailable', 'no server'));
     if (query.watch !== 'true') {
-      // The question whether a server has reached a version.
+      // It asks whether the server has reached a version.
       if (query.resourceVersionMatch !== undefined) return answer(200, this.#page([], '1'));
       try {
         return answer(200, await this.#list(ends));
@@ -207,7 +207,7 @@ class FunctionTransport<T extends object> implements Transport {
     yield { type: 'ERROR', object: failure(410, 'Expired', 'the state is not known') };
   }
 
-  /** Takes a new state, and says what differs from the last one. */
+  /** Keeps a new state; returns how it differs from the last one. */
   #changes(items: readonly T[]): Frame[] {
     const texts = new Map(
       items.map((item) => {

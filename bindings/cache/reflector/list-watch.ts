@@ -334,8 +334,8 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * @internal Throws CapstanError SHARD_SELECTOR if `tweak` sets one: what it leaves
-   *   out would look deleted to a cache with ranges of its own.
+   * @internal Throws CapstanError SHARD_SELECTOR if `tweak` sets a shardSelector: a cache with
+   *   ranges would take the objects that it leaves out for deleted.
    */
   requireNoShardSelector(): void {
     const { others = {} } = this.selection();
@@ -455,7 +455,7 @@ export class ListWatch<T, I extends string = never> {
   }
 }
 
-/** What a request wants of its answer. */
+/** How the answer to a request should be. */
 interface Wanted {
   /** With `metadataOnly`, the kind that metadata come as. */
   metadataAs: string;
@@ -465,8 +465,8 @@ interface Wanted {
 }
 
 /**
- * KEP-5958. A kube-apiserver that does not know the parameter ignores it; a server that wants to
- * know each takes the second type.
+ * KEP-5958. A kube-apiserver that does not know the parameter ignores it; a server that refuses
+ * unknown parameters takes the second type.
  */
 function withoutManagedFields(type: string): string {
   return `${type};drop=metadata.managedFields,${type};q=0.9`;

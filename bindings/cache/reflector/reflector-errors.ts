@@ -70,7 +70,7 @@ export function isWorthReporting(
   }
 }
 
-/** The failures of a reflector: counted for {@link ReflectorStatus}, and told. */
+/** The failures of a reflector: counted for {@link ReflectorStatus}, and reported. */
 export class ReflectorFailures {
   readonly #clock: Clock;
   readonly #isParked: () => boolean;

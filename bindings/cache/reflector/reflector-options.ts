@@ -30,7 +30,7 @@ export interface ReflectorStore<T> {
    * @param resourceVersion of the watch, which may be older than the objects
    */
   gain?(list: readonly T[], resourceVersion: string): void;
-  /** @internal Removes all objects outside of the ranges, of which nobody is told. */
+  /** @internal Removes all objects outside of the ranges; handlers are not called for them. */
   letGo?(kept: HashRanges): void;
   /**
    * @internal Back pressure: if too much is queued, a promise that resolves when the reflector may

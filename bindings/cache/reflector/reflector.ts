@@ -274,9 +274,8 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /**
-   * Lists what is missing, at the version of the watch or a newer one. The watch, which stands
-   * still meanwhile, goes on from its version for all ranges: what it repeats of the new ones is
-   * skipped.
+   * Lists the missing ranges, at the version of the watch or a newer one. Meanwhile no watch is
+   * open. It goes on from its version for all ranges; events that the list has already are skipped.
    */
   async #grow(signal: AbortSignal): Promise<Step> {
     const coverage = this.#coverage as Coverage;
@@ -302,7 +301,7 @@ export class Reflector<T extends object, I extends string = never> {
       if (signal.aborted) return now('begin');
       if (isExpired(error) || isTooLargeResourceVersion(error))
         return this.#failed(error, 'relist', now('begin'));
-      // The ranges that are there go on meanwhile.
+      // Meanwhile the held ranges are watched.
       const { afterMs } = this.#later('grow');
       coverage.postpone(this.#clock.now() + afterMs);
       this.#failures.add(error, 'list', afterMs);

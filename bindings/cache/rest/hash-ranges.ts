@@ -1,6 +1,6 @@
 /**
  * Ranges of the hashes of objects: which part of a resource a cache has. Namespaced kinds are
- * divided by the hash of the namespace, so that an owner and what it owns stay together;
+ * divided by the hash of the namespace, so that an owner and its objects stay together;
  * cluster-scoped kinds by that of the name. The object of a Namespace lies where its content does.
  */
 import { CapstanError, invalid, show } from '../../base/errors.ts';
@@ -116,7 +116,7 @@ export class HashRanges {
     return this.#with(both);
   }
 
-  /** What is here and not in the other. */
+  /** The hashes that the other ranges do not have. */
   minus(other: HashRanges): HashRanges {
     let left = this.ranges;
     for (const cut of other.ranges)
@@ -130,7 +130,7 @@ export class HashRanges {
   }
 
   /**
-   * The value of `shardSelector`; a server can only tell namespaces apart. apiserver: pkg/sharding
+   * The value of `shardSelector`; a server can select by namespaces only. apiserver: pkg/sharding
    * Parse, which compares numbers of 16 digits, and of 17 for the end.
    */
   selector(): string {

@@ -52,7 +52,7 @@ export interface TransportRequest {
    */
   transient?: boolean | undefined;
   /**
-   * The answer may come compressed, which the transport takes off: it asks for gzip in place of the
+   * The answer may come compressed; the transport decompresses it. It asks for gzip in place of the
    * header `accept-encoding`; `'auto'`: unless the server is on this machine. A transport that does
    * not know this member sends the header as it is.
    */
@@ -190,7 +190,7 @@ const FETCH_NAMES = namesOf<FetchTransportOptions>()({ headers: 1, fetch: 1 });
  * ListWatchOptions}.
  *
  * A list may come compressed (see `compression` of {@link ListWatchOptions}): then the request has
- * no `accept-encoding`, and fetch itself asks for what it knows and takes it off, also in Deno. How
+ * no `accept-encoding`, and fetch itself asks for encodings and decodes them, also in Deno. How
  * long the body was on the wire is not known here, so only `maxListBytes` bounds it.
  *
  * Other requests set `accept-encoding: identity`, but browsers ignore that and send gzip. Chromium

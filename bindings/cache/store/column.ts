@@ -153,7 +153,7 @@ export class Column<T extends object> {
   /**
    * The objects of some slots, or all, as they are at the first step.
    *
-   * @param matches only these; must not keep what it is given
+   * @param matches selects objects, which it must not keep
    */
   *matching(
     slots: Uint32Array | undefined,

@@ -1,13 +1,13 @@
 /**
- * A list in place of the content of a store, in steps.
+ * Replaces the content of a store by a list, in steps.
  *
- * First it is found out what changes, and nothing is touched but references to objects that stay.
- * Then what is gone leaves, to make room, and what is new or changed is put. Up to `AT_ONCE`
- * changes are made in one step: readers see the store before or after all of them. More are made in
- * steps, between which readers see some objects of the list and some from before it; the store has
- * the version of the list after the last one. An error restores what was there. Steps that are
- * ended early leave what they have done, and the objects that they hold: a cache that has ended
- * does not change any more.
+ * First the list is compared with the store, and only references to unchanged objects are touched.
+ * Then objects that are not in the list are removed, to make room, and new and changed ones are
+ * put. Up to `AT_ONCE` changes are made in one step: readers see the store before or after all of
+ * them. More are made in several steps, between which readers see some objects of the list and some
+ * from before it; the store has the version of the list after the last step. An error restores the
+ * former content. Steps that are ended early undo nothing and keep the objects that they hold: a
+ * cache that has ended does not change any more.
  */
 import type { IsOver, Steps } from '../../base/wait.ts';
 import { toObject } from '../bytes/lazy.ts';
@@ -38,16 +38,15 @@ export interface ReplacedStore<T extends object> {
 }
 
 /**
- * What a list did to a store. Former objects stay in the core until each has been taken once, so
- * that those who are told of a hundred thousand changes one after the other hold few of them; or
- * until `drop`.
+ * The objects that a list removed from a store or replaced. Each stays in the core until it is
+ * taken once, so that handlers of a hundred thousand changes hold few of them; or until `drop`.
  */
 export interface Replacement<T> {
-  /** A tombstone for each object that has gone, made when it is taken. */
+  /** A tombstone for each removed object, made when it is taken. */
   readonly gone: Iterable<DeletedFinalStateUnknown<T>>;
   /** Takes the object that the one at this place of the list has replaced, if any. */
   replaced(place: number): T | undefined;
-  /** Gives up all that was not taken. */
+  /** Releases the objects that were not taken. */
   drop(isOver: IsOver): Steps;
 }
 
@@ -185,7 +184,7 @@ class Former<T extends object> {
   readonly #column: Column<T>;
   /** A number is that of a stored object that is held. */
   readonly #objects: (T | number | undefined)[] = [];
-  /** Of objects that are not stored ones, and of all that have gone. */
+  /** Of objects that are not stored ones, and of all that were removed. */
   readonly #keys: (string | undefined)[] = [];
 
   constructor(column: Column<T>) {
@@ -197,7 +196,7 @@ class Former<T extends object> {
     this.#objects.push(object);
   }
 
-  /** What a slot has. */
+  /** Adds the object of a slot. */
   hold(slot: number, key: string | undefined = this.#column.keys[slot]): void {
     if (key !== undefined) this.#keys[this.#objects.length] = key;
     this.#objects.push(this.#column.hold(slot));
@@ -247,7 +246,7 @@ class Former<T extends object> {
   }
 }
 
-/** Removes what the list has put. */
+/** Removes an object that the list has put. */
 function removeKey<T extends object>(store: ReplacedStore<T>, object: T): void {
   const stored = store.column.storedObjectOf(object);
   const slot =

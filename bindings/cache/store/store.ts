@@ -264,7 +264,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     );
   }
 
-  /** @internal As `listAsync`. @param matches must not keep what it is given */
+  /** @internal As `listAsync`. @param matches selects objects, which it must not keep */
   async selectAsync(
     index: ListAsyncOptions<I>['index'],
     matches: ((object: T) => boolean) | undefined,
