@@ -1,6 +1,6 @@
 /**
- * bindings/wasm/buckets.ts: which keys make a table change over from a sample to a hash of the
- * whole, and from that to a Map; and that slots stay what they are.
+ * bindings/wasm/buckets.ts: which keys make a table change from a sample to a hash of the whole,
+ * and from that to a Map; the slots stay the same.
  */
 import { describe, expect, test } from 'vitest';
 import {
@@ -22,7 +22,7 @@ console.log(`test/wasm/buckets.test.ts: CAPSTAN_SEED=${seed}`);
 const BY_WHOLE = BY_SAMPLE + 1;
 const BY_MAP = BY_SAMPLE + 2;
 
-/** Buckets and the texts of their slots, as keys.ts has them, and a Map that says what is right. */
+/** Buckets and the texts of their slots, as in keys.ts, and a Map to compare with. */
 class Table {
   readonly buckets = new Buckets();
   readonly texts: string[] = [];
@@ -110,7 +110,7 @@ describe('a table goes on sampling', () => {
   });
 });
 
-describe('a table changes over to a hash of the whole', () => {
+describe('a table changes to a hash of the whole', () => {
   test.each([
     ['one name in many namespaces', many((i) => `team-${i}/kube-root-ca.crt`)],
     ['the Pods of StatefulSets', many((i) => `db-${i % 5_000}/postgres-${Math.floor(i / 5_000)}`)],
@@ -123,7 +123,7 @@ describe('a table changes over to a hash of the whole', () => {
   });
 });
 
-test('a table changes over to a Map for keys that are crafted against the hash', () => {
+test('a table changes to a Map for keys that are crafted against the hash', () => {
   const keys = collidingWholes(6);
   expect(new Set(keys).size).toBe(64);
   expect(new Set(keys.map(whole)).size).toBe(1);
@@ -136,7 +136,7 @@ test('a table changes over to a Map for keys that are crafted against the hash',
 test('no key is lost where the buckets in reach are full, by hashes that differ', () => {
   const buckets = new Buckets();
   for (let slot = 0; slot < 3 * REACH; slot++) {
-    const hash = (slot << 20) | 1; // all at home in one bucket
+    const hash = (slot << 20) | 1; // all hashes have one bucket
     if (buckets.put(hash, slot)) continue;
     expect(slot).toBe(REACH);
     buckets.putCrowded(
@@ -164,7 +164,7 @@ test.each([
   ];
   for (let life = 0; life < 40; life++) {
     const table = new Table();
-    const known = 1 + random.int(families.length); // later lives meet keys that are less alike
+    const known = 1 + random.int(families.length); // later lives have more kinds of keys
     for (let step = 0; step < 4 * size; step++) {
       const text = (random.pick(families.slice(0, known)) as (i: number) => string)(
         random.int(size),

@@ -1,8 +1,7 @@
 /**
- * Objects that are kept as what they differ by from others (assembly/pack.ts): each is what
- * JSON.parse gives, whatever comes, changes and goes around it; what has changed is told as without
- * packing; what nothing needs goes; memory may end at any step; and a difference that is damaged
- * traps and never gives other bytes.
+ * Packed objects (assembly/pack.ts): each is as JSON.parse gives it while others come, change and
+ * go; change bits are those without packing; unneeded bases are freed; memory may end at any step;
+ * a damaged difference traps and never gives other bytes.
  */
 import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
@@ -74,7 +73,7 @@ function requireNothingLeft(world: ByteStore): void {
   assert.deepEqual(packedIn(world), { versions: 0, packed: 0, bases: 0, packedBases: 0 });
 }
 
-test('random families: objects are as JSON.parse gives them, and bases go when unneeded', () => {
+test('random families: objects are as JSON.parse gives them, and unneeded bases are freed', () => {
   const random = new Random(seed);
   const most = { packed: 0, bases: 0, packedBases: 0, refused: 0, held: 0 };
   for (let round = 0; round < 25; round++) {
@@ -111,7 +110,7 @@ test('random families: objects are as JSON.parse gives them, and bases go when u
           x.memoryGrant(-1);
           assert.equal((error as CapstanError).code, 'OUT_OF_MEMORY');
           most.refused++;
-          // What was told and not taken over is given again.
+          // The event whose step failed is given again.
           world.store.settle();
           requireText(world, name, model.get(name));
           const frame = world.frames.next();
@@ -158,7 +157,7 @@ test('random families: objects are as JSON.parse gives them, and bases go when u
   expect(most.refused).toBeGreaterThan(2);
 });
 
-test('what an update changes is told as without packing, to the bit', () => {
+test('the change bits of an update are those without packing', () => {
   const random = new Random(seed);
   let packed = 0;
   for (let round = 0; round < 20; round++) {
@@ -223,7 +222,7 @@ function pods(random: Random, owner: string, count: number, from = 0): string[] 
   );
 }
 
-test('a base stays while something is packed against it, and then goes', () => {
+test('a base is freed with the last object that is packed against it', () => {
   const random = new Random(seed);
   const world = packingFrom(0);
   const names: string[] = [];
@@ -248,7 +247,7 @@ test('a base stays while something is packed against it, and then goes', () => {
   expect(packedIn(world).bases).toBe(0);
 });
 
-test('what objects are counted with is what they take, bases once', () => {
+test('the counted bytes are those in use, each base once', () => {
   const random = new Random(seed);
   for (let round = 0; round < 20; round++) {
     const families = new Families(random, 1 + random.int(3), 1 + random.int(5));
@@ -414,7 +413,7 @@ test('memory may end at any request: the old state stays, and the step succeeds 
   expect(refused).toBeGreaterThan(10);
 });
 
-test('a damaged difference traps: no other bytes are ever given', () => {
+test('a damaged difference traps and gives no other bytes', () => {
   const random = new Random(seed);
   const seen = { trapped: 0, same: 0 };
   const all = ['a', 'b', 'c'].flatMap((owner) => pods(random, owner, 8));
@@ -442,7 +441,7 @@ test('a damaged difference traps: no other bytes are ever given', () => {
     const was = bytes[at] as number;
     bytes[at] = random.chance(0.5) ? was ^ (1 << random.int(8)) : random.int(256);
     try {
-      // so many others are restored that no image has it
+      // enough others are restored that no image has it
       for (const each of numbers.values()) if (each !== number) core.exports.objectAt(handle, each);
       core.exports.objectAt(handle, number);
       requireText(world, name, json, `byte ${at - head} of ${size}`);

@@ -206,7 +206,8 @@ const calls: Record<string, (world: World) => unknown> = {
   delete: (w) => w.store.delete(w.told),
   'delete by an object that is not stored': (w) => w.store.delete(w.coming),
   'a tombstone': (w) => w.store.delete(new DeletedFinalStateUnknown<Thing>('n/untold', undefined)),
-  'replace, told of': (w) => runSteps(w.store.replaceInSteps(w.listed, '9', false, NEVER_OVER)),
+  'replace, for handlers': (w) =>
+    runSteps(w.store.replaceInSteps(w.listed, '9', false, NEVER_OVER)),
   replace: (w) => w.store.replace(w.listed, '9'),
   get: (w) => w.store.get(w.newer),
   getByKey: (w) => w.store.getByKey('n/untold'),

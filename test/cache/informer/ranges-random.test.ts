@@ -66,7 +66,7 @@ const KINDS: Kind[] = [
   { gate: 'off', maxBytes: 1e6 },
 ];
 
-/** What a handler must be told, and what it was told wrongly. */
+/** Which calls a handler must get, and which were wrong. */
 class Judge {
   readonly wrong: string[] = [];
   readonly known = new Map<string, State>();
@@ -93,7 +93,7 @@ class Judge {
     this.known.set(key, now);
   }
 
-  /** What the cache let go need not be told. */
+  /** Objects that left the ranges need no call. */
   letGo(has: (key: string) => boolean): void {
     for (const key of this.known.keys()) if (!has(key)) this.known.delete(key);
   }

@@ -1,4 +1,4 @@
-/** The option `ranges` of an informer: what is dropped, counted, told, refused. */
+/** The option `ranges` of an informer: what it drops, counts, gives to handlers and refuses. */
 import { fnv1a64, type HashRange, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
@@ -23,7 +23,7 @@ const event = (type: string, namespace: string, resourceVersion: number, more = 
 
 describe('an informer with ranges', () => {
   test.each([{}, { keep: 'objects' as const }, { drop: ['data'] }])(
-    'drops and counts what is outside, and goes on from its version (%j)',
+    'drops and counts objects outside, and goes on from their version (%j)',
     async (options) => {
       const { clock, server, informer } = setUp({ ranges: only('ours'), ...options });
       const told: string[] = [];
@@ -71,7 +71,7 @@ describe('an informer with ranges', () => {
     await informer.stop();
   });
 
-  test('without a range it asks for nothing and has synced; with all it has all', async () => {
+  test('without a range it sends no request and has synced; with all ranges it has all objects', async () => {
     const { clock, server, informer } = setUp({ ranges: [] });
     server.put('a');
     void informer.run();
@@ -87,7 +87,7 @@ describe('an informer with ranges', () => {
   });
 
   test.each(['on', 'off'] as ShardGate[])(
-    'grows by a list of what is new, and shrinks without a word (gate %s)',
+    'lists new ranges alone, and drops others without a call of handlers (gate %s)',
     async (gate) => {
       const clock = new FakeClock();
       const server = new LiveServer();
@@ -121,7 +121,7 @@ describe('an informer with ranges', () => {
     },
   );
 
-  test('a server that refuses the selector is asked without, and that is said once', async () => {
+  test('a server that refuses the selector is asked without it, which is reported once', async () => {
     const clock = new FakeClock();
     const transport = new ShardingTransport(new LiveServer(), 'refuses');
     const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMaps), {
@@ -140,7 +140,7 @@ describe('an informer with ranges', () => {
     await informer.stop();
   });
 
-  test('a growth that fails leaves the rest as it is, and comes again', async () => {
+  test('a failed list of new ranges leaves the others as they are, and is repeated', async () => {
     const { clock, server, informer } = setUp({
       ranges: only('ours'),
       watchErrorHandler: () => undefined,
@@ -166,7 +166,7 @@ describe('an informer with ranges', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('tells no deletion of an own write that is not its own any more', async () => {
+  test('gives no deletion for a write of its own outside of its new ranges', async () => {
     const { clock, server, informer } = setUp({ ranges: ALL });
     const told: string[] = [];
     informer.addEventHandler(teller(told));
@@ -221,7 +221,7 @@ describe('an informer with ranges', () => {
   });
 });
 
-test('a relist after a growth asks for no version older than what the store has', () => {
+test('a relist after new ranges asks for no version older than that of the store', () => {
   const of = (text: string) => HashRanges.of('ranges', only(text), ConfigMaps);
   const coverage = new Coverage(of('a'), () => undefined);
   coverage.beginList('all');

@@ -85,7 +85,7 @@ async function turns(count: number): Promise<void> {
 describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
   const options = keep === 'objects' ? { keep } : {};
 
-  test('the first list comes in steps, and handlers are told once it is complete', async () => {
+  test('the first list is stored in steps, and handlers are called once it is complete', async () => {
     let least = Number.POSITIVE_INFINITY;
     const told: string[] = [];
     const { informer, until, sawPart } = await follow(MANY, options, {
@@ -115,7 +115,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
     await until(() => informer.hasSynced() && told.length === 40);
     await until(() => server.watches.size > 0);
     const [watch] = server.watches;
-    server.watches.clear(); // nobody hears of these
+    server.watches.clear(); // no watch has these
     for (let i = 0; i < 20; i++) server.put(name(i), { data: { v: '1' } });
     for (let i = 20; i < 40; i++) server.remove(name(i));
     for (let i = 40; i < 60; i++) server.put(name(i), { data: { v: '1' } });
@@ -137,7 +137,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
     );
   });
 
-  test('one that is stopped between two steps ends, and tells nothing more', async () => {
+  test('an informer that is stopped between two steps ends, and calls no handler again', async () => {
     const { informer, running, told, until } = await follow(MANY, options);
     await until(() => informer.getIndexer().size() > 100);
     const stopped = informer.stop();
@@ -154,7 +154,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
     expect(texts()).toEqual([]);
   });
 
-  test('one that is stopped while it tells of a relist keeps the list', async () => {
+  test('an informer that is stopped while handlers get a relist keeps the list', async () => {
     const { informer, told, until, server, expire } = await follow(MANY, options);
     await until(() => told.length === MANY && server.watches.size > 0);
     const before = informer.getIndexer().getByKey(`default/${name(MANY - 1)}`);
@@ -205,7 +205,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
       expect(indexer.indexKeys('path', name(i))).toEqual([`default/${name(i)}`]);
   });
 
-  test('a late handler gets each object once, and then what came meanwhile', async () => {
+  test('a late handler gets each object once, and then later changes', async () => {
     const { informer, until, told, server } = await follow(300, options);
     await until(() => told.length === 300 && server.watches.size > 0);
     const late: string[] = [];
@@ -317,7 +317,7 @@ test('an informer with few objects takes no turn of its own', async () => {
   await running;
 });
 
-/** What a handler knows by what it was told. */
+/** What a handler knows from its calls. */
 class Witness {
   readonly known = new Map<string, string>();
   readonly handler: ResourceEventHandler<ConfigMap>;
@@ -429,7 +429,7 @@ test('handlers, indices and lists that come at any time agree with the server', 
   }
 });
 
-test('one that cannot be ended cleanly is reported, and the informer ends', async () => {
+test('work whose end throws is reported, and the informer ends', async () => {
   const fail = (): never => {
     throw new Error('boom');
   };

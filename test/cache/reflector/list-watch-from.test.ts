@@ -122,7 +122,7 @@ describe('with list alone', () => {
     expect(failures.at(-1)).toMatchObject({ code: 'STATUS', status: 401 });
     error = undefined;
     await clock.run(600_000);
-    expect(new Set(told)).toEqual(new Set(['+a 1', '=a 1'])); // a list tells of all objects again
+    expect(new Set(told)).toEqual(new Set(['+a 1', '=a 1'])); // a list gives all objects again
     expect(informer.status().state).toBe('watching');
   });
 
@@ -206,7 +206,7 @@ describe('with list and watch', () => {
     expect(told.slice(0, 2)).toEqual(['+a 1', '=a 2']);
   });
 
-  test('tells the watch of its end, and does not wait for one that hangs', async () => {
+  test('fires the signal of a watch at its end, and does not wait for one that hangs', async () => {
     const clock = new FakeClock();
     let told: AbortSignal | undefined;
     const watch = ({ signal }: { signal: AbortSignal }) => {
@@ -242,7 +242,7 @@ test.each<[unknown, unknown, string]>([
     },
     'metadata.resourceVersion',
   ],
-])('what is no list or event is a failure that says so: %j', async (listed, watch, text) => {
+])('a wrong list or event is a failure that names it: %j', async (listed, watch, text) => {
   const clock = new FakeClock();
   const functions = { list: () => listed, ...(watch === undefined ? {} : { watch }) } as never;
   const { failures } = start(functions, clock);

@@ -298,7 +298,7 @@ describe('managedFields', () => {
     },
   );
 
-  test('of a single list or watch: all is asked for', async () => {
+  test('of a single list or watch asks for managedFields too', async () => {
     const server = new LiveServer();
     await list(server, ConfigMaps);
     expect(server.requests.map(({ headers }) => headers?.accept)).toEqual([json]);

@@ -36,7 +36,7 @@ describe('fnv1a64', () => {
 });
 
 describe('ranges', () => {
-  test('are sets: union, intersection, what is left, and equality agree with membership', () => {
+  test('are sets: union, intersection, minus and equality agree with membership', () => {
     const random = new Random(seed);
     const one = (): HashRange[] =>
       Array.from({ length: random.int(5) }, () => {
