@@ -48,7 +48,7 @@ export interface CachePauses extends LoopFigures {
   events: number;
 }
 
-/** How a list comes in wire.ts. */
+/** The compressions of wire.ts. */
 export const COMPRESSIONS = ['identity', 'gzip'] as const;
 
 /** Of one first list. Bytes are those of the sockets; times are milliseconds. */
@@ -59,7 +59,7 @@ export interface WireFigures {
   serverCpuMs: number;
 }
 
-/** What turns.ts lets an informer of many objects do. */
+/** The works of turns.ts, each of an informer of many objects. */
 export const TURNS = [
   'first-list',
   'late-handler',

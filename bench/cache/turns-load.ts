@@ -3,8 +3,8 @@
  *
  *     node --expose-gc bench/cache/turns-load.ts --work W --live N --port PORT
  *
- * PORT is that of bench/cache/pods-server.ts with N Pods. Every work ends when a handler has been
- * told of everything.
+ * PORT is that of bench/cache/pods-server.ts with N Pods. Every work ends when a handler has got
+ * every change.
  */
 import { defineResource, newSharedInformerFactory, waitForCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';

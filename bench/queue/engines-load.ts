@@ -11,7 +11,7 @@ import { naive } from '../peers/naive-ts/naive.mjs';
 import { names, workloads } from '../peers/naive-ts/workloads.mjs';
 import { capstan, release } from './capstan-peer.ts';
 
-/** A round repeats the work until it has handled so many keys, or made so many operations. */
+/** A round repeats the work until it has handled KEYS keys or made OPERATIONS operations. */
 const KEYS = 300_000;
 const OPERATIONS = 1_000_000;
 

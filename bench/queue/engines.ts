@@ -112,7 +112,7 @@ const inChromium =
       return () => browser.stop();
     });
 
-/** The clock of a page steps by a millisecond unless told otherwise. */
+/** Without the first, the clock of a page steps by a millisecond. */
 const PREFERENCES = `user_pref('privacy.reduceTimerPrecision', false);
 user_pref('browser.shell.checkDefaultBrowser', false);
 user_pref('datareporting.policy.dataSubmissionEnabled', false);
