@@ -2,8 +2,8 @@
  * `npm run bench:wire -- [--pods 5000] [--rounds 5]`: what the first list of an informer takes on a
  * real API server (KUBEBUILDER_ASSETS) with and without gzip: bytes on the wire, CPU of the client
  * and of the server. Server and client share the machine, so the time says nothing of a network.
- * The Pods have managedFields of two managers; it prints their bytes too, which a server that leaves
- * them out saves.
+ * The Pods have managedFields of two managers; it prints their bytes too, which a server saves that
+ * leaves them out.
  */
 import type { V1Pod } from '@kubernetes/client-node';
 import { newClient } from 'capstan/client';

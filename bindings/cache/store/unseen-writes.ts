@@ -162,7 +162,7 @@ export class UnseenWrites<T extends object> {
   }
 
   /**
-   * Call this before a list replaces the content of the cache. Deletions are not notified then until
+   * Call this before a list replaces the content of the cache. From then on deletions wait until
    * `notifyMissed`. @returns the argument for `replaced`
    */
   replacing(): string {

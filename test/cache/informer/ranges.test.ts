@@ -71,7 +71,7 @@ describe('an informer with ranges', () => {
     await informer.stop();
   });
 
-  test('without a range it sends no request and has synced; with all ranges it has all objects', async () => {
+  test('without ranges it asks for nothing and has synced; with all it has all', async () => {
     const { clock, server, informer } = setUp({ ranges: [] });
     server.put('a');
     void informer.run();
@@ -87,7 +87,7 @@ describe('an informer with ranges', () => {
   });
 
   test.each(['on', 'off'] as ShardGate[])(
-    'lists new ranges alone, and drops others without a call of handlers (gate %s)',
+    'lists new ranges alone, and drops others without a call (gate %s)',
     async (gate) => {
       const clock = new FakeClock();
       const server = new LiveServer();
@@ -121,7 +121,7 @@ describe('an informer with ranges', () => {
     },
   );
 
-  test('a server that refuses the selector is asked without it, which is reported once', async () => {
+  test('a server that refuses the selector is asked without it; one report', async () => {
     const clock = new FakeClock();
     const transport = new ShardingTransport(new LiveServer(), 'refuses');
     const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMaps), {

@@ -85,7 +85,7 @@ async function turns(count: number): Promise<void> {
 describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
   const options = keep === 'objects' ? { keep } : {};
 
-  test('the first list is stored in steps, and handlers are called once it is complete', async () => {
+  test('the first list is stored in steps, and handlers get it once it is complete', async () => {
     let least = Number.POSITIVE_INFINITY;
     const told: string[] = [];
     const { informer, until, sawPart } = await follow(MANY, options, {
@@ -137,7 +137,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
     );
   });
 
-  test('an informer that is stopped between two steps ends, and calls no handler again', async () => {
+  test('stopped between two steps it ends, and calls no handler again', async () => {
     const { informer, running, told, until } = await follow(MANY, options);
     await until(() => informer.getIndexer().size() > 100);
     const stopped = informer.stop();
@@ -154,7 +154,7 @@ describe.each(['bytes', 'objects'] as const)('with %s', (keep) => {
     expect(texts()).toEqual([]);
   });
 
-  test('an informer that is stopped while handlers get a relist keeps the list', async () => {
+  test('stopped while handlers get a relist it keeps the list', async () => {
     const { informer, told, until, server, expire } = await follow(MANY, options);
     await until(() => told.length === MANY && server.watches.size > 0);
     const before = informer.getIndexer().getByKey(`default/${name(MANY - 1)}`);
