@@ -28,6 +28,14 @@ export interface GroupVersionKind {
 /** A group and kind. Without a version, the preferred version of the group that has the kind. */
 export type GroupKind = Omit<GroupVersionKind, 'version'> & { readonly version?: string };
 
+/** A group, version and plural. Without a version, the preferred one of the group that has it. */
+export interface GroupResource {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version?: string | undefined;
+  readonly plural: string;
+}
+
 /** The answer of {@link Discovery.resources}. */
 export interface ServerResources {
   readonly resources: Resource<KubeObject>[];
@@ -42,14 +50,6 @@ interface Found {
   readonly verbs: readonly unknown[];
   /** Its plural, singular and kind in lower case, and its short names. */
   readonly words: readonly unknown[];
-}
-
-/** A group, version and plural. Without a version, the preferred one of the group that has it. */
-export interface GroupResource {
-  /** Empty for the core group. */
-  readonly group: string;
-  readonly version?: string | undefined;
-  readonly plural: string;
 }
 
 /** apimachinery: meta/v1 APIGroup. */
@@ -107,18 +107,10 @@ export class Discovery {
       throw invalid('kind.group', 'a string, "" for the core group', kind.group);
     if (typeof kind.kind !== 'string' || kind.kind === '')
       throw invalid('kind.kind', 'such as "Pod"', kind.kind);
-    const known =
-      this.#versions.has(kind.group) ||
-      [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
     const isIt = ({ kind: name }: Found): boolean => name === kind.kind;
-    const found = await this.#find(kind, isIt, options);
-    if (found !== undefined) return resourceFrom<T>(found);
-    if (known) {
-      this.invalidate(kind.group);
-      const later = await this.#find(kind, isIt, options);
-      if (later !== undefined) return resourceFrom<T>(later);
-    }
-    throw noMatch(`kind ${JSON.stringify(kind.kind)} in ${placeOf(kind)}`);
+    const found = await this.#twice(() => this.#find(kind, isIt, options), kind.group);
+    if (found === undefined) throw noMatch(`kind ${JSON.stringify(kind.kind)} in ${placeOf(kind)}`);
+    return resourceFrom<T>(found);
   }
 
   /**
@@ -211,10 +203,7 @@ export class Discovery {
   ): Promise<ServerResources> {
     const { verbs = [], signal } = options;
     this.invalidate();
-    const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
-      groups?: Group[];
-    };
-    if (!Array.isArray(groups)) throw noGroups();
+    const groups = await this.#allGroups(signal);
     const failed = new Map<string, unknown>();
     const all = [{ name: '', versions: [{ version: 'v1' }] }, ...groups].map(async (group) => {
       const byPlural = new Map<
@@ -241,13 +230,19 @@ export class Discovery {
     return { resources: (await Promise.all(all)).flat(), failed };
   }
 
-  /** Asks once more without the kept answers if they do not have it. */
+  /** Asks once more without the kept answers, of one group or of all, if they do not have it. */
   async #twice<V>(find: () => Promise<V | undefined>, group?: string): Promise<V | undefined> {
-    const known = this.size > 0;
+    const known = group === undefined ? this.size > 0 : this.#keeps(group);
     const found = await find();
     if (found !== undefined || !known) return found;
     this.invalidate(group);
     return find();
+  }
+
+  #keeps(group: string): boolean {
+    return (
+      this.#versions.has(group) || [...this.#kinds.keys()].some((name) => groupOf(name) === group)
+    );
   }
 
   /** @internal The number of kept answers. */
@@ -282,12 +277,19 @@ export class Discovery {
 
   #groupNames(signal: AbortSignal | undefined): Promise<string[]> {
     return kept(this.#groups, '', signal, async () => {
-      const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
-        groups?: Group[];
-      };
-      if (!Array.isArray(groups)) throw noGroups();
+      const groups = await this.#allGroups(signal);
       return groups.map(({ name }) => name).filter((name) => typeof name === 'string');
     });
+  }
+
+  /** All groups but the core group. */
+  async #allGroups(signal: AbortSignal | undefined): Promise<Group[]> {
+    const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
+      groups?: Group[];
+    };
+    if (!Array.isArray(groups))
+      throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
+    return groups;
   }
 
   /** The versions of a group, the preferred one first. */
@@ -397,10 +399,6 @@ function noMatch(what: string): StatusError {
   const message = `the server has no ${what}`;
   const body = { kind: 'Status', code: 404, reason: 'NotFound', message };
   return new StatusError(404, body, 'discovery');
-}
-
-function noGroups(): CapstanError {
-  return new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
 }
 
 function resourceFrom<T extends object>({
