@@ -6,6 +6,7 @@
 export { FakeClock } from '../base/clock.ts';
 export type { Transport } from '../cache/rest/transport.ts';
 export type { Envtest, EnvtestUser } from './envtest/envtest.ts';
+export type { EnvtestOptions } from './envtest/options.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
 export { FakeRecorder } from './fake-recorder.ts';
 export {
@@ -30,6 +31,6 @@ export {
   type ServerTransportOptions,
 } from './server/server.ts';
 export type { ServingOptions } from './server/serving-options.ts';
-export { type EnvtestOptions, startEnvtest } from './start-envtest.ts';
+export { startEnvtest } from './start-envtest.ts';
 export { type FieldCause, type RetryAfter, statusErrors } from './status-errors.ts';
 export { startTestServer, type TestServer, type TestServerOptions } from './test-server.ts';

@@ -13,13 +13,9 @@ import { installCRDs } from '../client/crd/install.ts';
 import { createServiceAccount } from './envtest/accounts.ts';
 import type { EnvtestUser } from './envtest/envtest.ts';
 import { definitionIn, kubeconfigFor } from './envtest/manifests.ts';
+import { ENVTEST_NAMES, type EnvtestOptions, requireEnvtestOptions } from './envtest/options.ts';
 import { ApiServer, type ServerTransportOptions } from './server/server.ts';
-import {
-  ENVTEST_NAMES,
-  type EnvtestOptions,
-  requireEnvtestOptions,
-  startEnvtest,
-} from './start-envtest.ts';
+import { startEnvtest } from './start-envtest.ts';
 
 /** Options of {@link startTestServer}. */
 export interface TestServerOptions

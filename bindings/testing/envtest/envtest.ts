@@ -22,11 +22,11 @@ import { httpTransport } from '../../client-node/http-transport.ts';
 import type { TlsMaterial } from '../../client-node/tls.ts';
 import { headersAs, requireUser, type ServerUser } from '../server/auth/users.ts';
 import type { ServerTransportOptions } from '../server/server.ts';
-import type { EnvtestOptions } from '../start-envtest.ts';
 import { createServiceAccount } from './accounts.ts';
 import { type Assets, assets } from './assets.ts';
 import { clientCertificate, type Pair, type ServerKeys, serverKeys } from './certificates.ts';
 import { definitionIn, kubeconfigFor, webhookConfiguration } from './manifests.ts';
+import type { EnvtestOptions } from './options.ts';
 import { Leash, Program } from './program.ts';
 
 const START_MS = 60_000;
