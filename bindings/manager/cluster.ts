@@ -1,18 +1,19 @@
 /**
- * Another cluster of a manager: a cache and a client of its own, and all else of the manager.
- * controller-runtime: pkg/cluster.
+ * The other clusters of a manager: each has its own cache and client, and uses the manager for all
+ * else. controller-runtime: pkg/cluster.
  */
-import { invalid } from '../base/errors.ts';
+import { CapstanError, invalid } from '../base/errors.ts';
 import { omitUndefined } from '../base/json-value.ts';
 import { type Logger, silentLogger, withFields } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { FactoryOptions, Transport } from '../cache/index.ts';
+import type { FactoryOptions, SharedIndexInformer, Transport } from '../cache/index.ts';
 import { FACTORY_NAMES } from '../cache/informer/factory-options.ts';
 import { requireTransport } from '../cache/rest/transport.ts';
 import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import type { Client, ClientOptions } from '../client/index.ts';
 import type { Collector, Manager, Runnable } from '../controller/index.ts';
 import { ManagedCache } from './managed-cache.ts';
+import type { GroupedRunnable } from './runnables.ts';
 
 /** Options of `addCluster` of a manager. */
 export interface ClusterOptions {
@@ -43,23 +44,67 @@ const CLUSTER_NAMES = namesOf<ClusterOptions>()({
 });
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function requireClusterOptions(options: ClusterOptions): void {
+function requireClusterOptions(options: ClusterOptions): void {
   requireNames('options', options, 'option of addCluster()', CLUSTER_NAMES);
   const { name } = options;
   if (typeof name !== 'string' || name === '') throw invalid('options.name', 'a name', name);
   requireTransport('options.transport', options.transport);
 }
 
-/** What a cluster takes from its manager. */
-export interface ClusterHost {
+/** What the clusters take from their manager. */
+interface ClusterHost {
   readonly manager: Manager;
-  /** With the metrics and the lease of the manager. */
-  readonly transport: Transport;
+  /** Adds the metrics and the lease of the manager to a transport. */
+  readonly managed: (transport: Transport) => Transport;
   readonly informerMetrics: FactoryOptions['metricsProvider'];
-  newClient(options: ClientOptions): Client;
+  readonly newClient: (options: ClientOptions) => Client;
 }
 
-export class ManagedCluster implements Cluster {
+/** The other clusters of one manager, by name. */
+export class Clusters {
+  readonly #host: ClusterHost;
+  readonly #byName = new Map<string, ManagedCluster>();
+
+  constructor(host: ClusterHost) {
+    this.#host = host;
+  }
+
+  /** See `addCluster` of a manager. */
+  add(options: ClusterOptions): Cluster {
+    requireClusterOptions(options);
+    const { name } = options;
+    const { manager } = this.#host;
+    if (manager.shards !== undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        'a manager with shards has no other clusters: each replica would work on all objects there',
+      );
+    if (this.#byName.has(name))
+      throw invalid('options.name', 'a name that no other cluster of this manager has', name);
+    const cluster = new ManagedCluster(options, this.#host);
+    const { cache } = cluster;
+    const informers: GroupedRunnable = {
+      name: `informers of ${name}`,
+      group: 'caches',
+      start: (run) => cache.run(run),
+      ready: (run) => cache.ready(run),
+      discard: () => cache.shutdown(),
+    };
+    manager.add(informers);
+    this.#byName.set(name, cluster);
+    return cluster;
+  }
+
+  /** By the names of their cluster and resource. */
+  informers(): Map<string, SharedIndexInformer<never, string>> {
+    const all = new Map<string, SharedIndexInformer<never, string>>();
+    for (const [cluster, { cache }] of this.#byName)
+      for (const [name, informer] of cache.informers()) all.set(`${cluster}: ${name}`, informer);
+    return all;
+  }
+}
+
+class ManagedCluster implements Cluster {
   readonly name: string;
   readonly transport: Transport;
   readonly cache: ManagedCache;
@@ -69,19 +114,19 @@ export class ManagedCluster implements Cluster {
 
   constructor(options: ClusterOptions, host: ClusterHost) {
     const { name, cache, client } = options;
-    const { manager, transport, informerMetrics } = host;
+    const { manager, informerMetrics } = host;
     const { clock } = manager;
     this.name = name;
     this.#manager = manager;
-    this.transport = transport;
+    this.transport = host.managed(options.transport);
     const { logger } = manager;
     this.logger = logger === silentLogger ? logger : withFields(logger, { cluster: name });
     const all = { clock, name, metricsProvider: informerMetrics, ...omitUndefined(cache ?? {}) };
-    this.cache = new ManagedCache(transport, all, clock, this.logger);
+    this.cache = new ManagedCache(this.transport, all, clock, this.logger);
     this.client = host.newClient({
       ...{ logger: this.logger, clock },
       ...omitUndefined(client ?? {}),
-      transport,
+      transport: this.transport,
       cache: this.cache,
     });
   }

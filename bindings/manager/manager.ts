@@ -49,12 +49,7 @@ import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { accessRecord, type WrittenRecord } from './access-file.ts';
 import { buildManagerReport } from './build-report.ts';
-import {
-  type Cluster,
-  type ClusterOptions,
-  ManagedCluster,
-  requireClusterOptions,
-} from './cluster.ts';
+import { type Cluster, type ClusterOptions, Clusters } from './cluster.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
@@ -221,7 +216,7 @@ class RuntimeManager implements ControllerManager {
   readonly #settings: ManagerSettings;
   readonly #informerMetrics = new InformerPrometheusProvider();
   readonly #requestMetrics = new RestClientMetrics();
-  readonly #clusters = new Map<string, ManagedCluster>();
+  readonly #clusters: Clusters;
   readonly #process = new ProcessMetrics();
   readonly #collectors = new Set<Collector>();
   readonly #runnables: Runnables;
@@ -282,6 +277,12 @@ class RuntimeManager implements ControllerManager {
       cache: this.cache,
     });
     this.client = this.shards ? shardClient(client, this.shards) : client;
+    this.#clusters = new Clusters({
+      manager: this,
+      managed: (transport) => this.#leased(this.#measured(transport)),
+      informerMetrics: this.#informerMetrics,
+      newClient: settings.newClient,
+    });
     this.#runnables = new Runnables((error, member) => this.#failed(error, member));
     const recordersOf = (client: Client): EventRecorders =>
       new EventRecorders(client, settings, this.#deadline.signal, (runnable) => this.add(runnable));
@@ -332,38 +333,12 @@ class RuntimeManager implements ControllerManager {
   }
 
   addCluster(options: ClusterOptions): Cluster {
-    requireClusterOptions(options);
-    const { name } = options;
-    if (this.shards !== undefined)
-      throw new CapstanError(
-        'INVALID_ARGUMENT',
-        'a manager with shards has no other clusters: each replica would work on all objects there',
-      );
-    if (this.#clusters.has(name))
-      throw invalid('options.name', 'a name that no other cluster of this manager has', name);
-    const cluster = new ManagedCluster(options, {
-      manager: this,
-      transport: this.#leased(this.#measured(options.transport)),
-      informerMetrics: this.#informerMetrics,
-      newClient: this.#settings.newClient,
-    });
-    const { cache } = cluster;
-    this.add({
-      ...{ name: `informers of ${name}`, group: 'caches' },
-      start: (run: { signal: AbortSignal }) => cache.run(run),
-      ready: (run: { signal: AbortSignal }) => cache.ready(run),
-      discard: () => cache.shutdown(),
-    } as GroupedRunnable);
-    this.#clusters.set(name, cluster);
-    return cluster;
+    return this.#clusters.add(options);
   }
 
-  /** Of all clusters, those of others after their name. */
+  /** Of all clusters. */
   #informers(): Map<string, SharedIndexInformer<never, string>> {
-    const all = this.cache.informers();
-    for (const [cluster, { cache }] of this.#clusters)
-      for (const [name, informer] of cache.informers()) all.set(`${cluster}: ${name}`, informer);
-    return all;
+    return new Map([...this.cache.informers(), ...this.#clusters.informers()]);
   }
 
   #measured(transport: Transport): Transport {
