@@ -1,5 +1,5 @@
 /**
- * Waits for a state of one object over a watch, and polls any other condition.
+ * Waits by a watch until one object is in a state, and polls any other condition.
  * client-go: tools/watch/until.go; apimachinery: pkg/util/wait; kube-rs: runtime::wait.
  */
 import { BACKOFF_NAMES, Backoff, type BackoffOptions, guardRandom } from '../base/backoff.ts';
@@ -118,16 +118,14 @@ export async function until<T extends object>(
   requireFunction('predicate', predicate);
   const { clock = systemClock, signal } = options;
   const watch = new ObjectWatch<T>(from, resource, key, clock);
-  const end = new Deadline(clock, signal, options.timeout);
+  const end = new Deadline(clock, signal, options.timeout, `waiting for ${watch.what}`);
   try {
     for await (const object of watch.states(end.signal)) {
-      const isMet: unknown = await end.orEnd(predicate(object));
+      const isMet: unknown = await end.orEnd(predicate(object), () => watch.lastFailure);
       if (typeof isMet !== 'boolean') throw invalid('predicate()', 'true or false', isMet);
       if (isMet) return object;
     }
-    throw end.error(`waiting for ${watch.what}`, watch.lastFailure);
-  } catch (error) {
-    throw error === end ? end.error(`waiting for ${watch.what}`, watch.lastFailure) : error;
+    throw end.error(watch.lastFailure);
   } finally {
     end.clear();
   }
@@ -165,7 +163,7 @@ export async function pollUntil<V>(
     jitter: 0.1,
     ...options.backoff,
   });
-  const end = new Deadline(clock, signal, options.timeout);
+  const end = new Deadline(clock, signal, options.timeout, 'pollUntil()');
   try {
     for (let isFirst = immediate; !end.signal.aborted; isFirst = false) {
       if (!isFirst) await sleep(clock, pauses.next(), end.signal);
@@ -173,9 +171,7 @@ export async function pollUntil<V>(
       const value = await end.orEnd(check({ signal: end.signal }));
       if (value !== undefined && value !== false) return value;
     }
-    throw end.error('pollUntil()', undefined);
-  } catch (error) {
-    throw error === end ? end.error('pollUntil()', undefined) : error;
+    throw end.error();
   } finally {
     end.clear();
   }
@@ -186,13 +182,21 @@ class Deadline {
   readonly #end = new AbortController();
   readonly #timeout: number | undefined;
   readonly #outer: AbortSignal | undefined;
+  readonly #what: string;
   readonly #clear: () => void;
 
-  constructor(clock: Clock, outer: AbortSignal | undefined, timeout: number | undefined) {
+  /** @param what what has the deadline, for messages */
+  constructor(
+    clock: Clock,
+    outer: AbortSignal | undefined,
+    timeout: number | undefined,
+    what: string,
+  ) {
     requireClock('options.clock', clock);
     if (timeout !== undefined) requireMs('options.timeout', timeout);
     this.#timeout = timeout;
     this.#outer = outer;
+    this.#what = what;
     const ends = timeout !== undefined && timeout !== Number.POSITIVE_INFINITY;
     const timer = ends ? clock.setTimer(() => this.#end.abort(), timeout) : undefined;
     const unlisten = onAbort(outer, () => this.#end.abort(outer?.reason));
@@ -211,17 +215,17 @@ class Deadline {
     this.#end.abort();
   }
 
-  /** Resolves with the value; rejects with this deadline if the signal fires first. */
-  orEnd<V>(value: V | Promise<V>): Promise<V> {
+  /** Resolves with the value; rejects with the error of the deadline if the signal fires first. */
+  orEnd<V>(value: V | Promise<V>, cause?: () => unknown): Promise<V> {
     return new Promise((resolve, reject) => {
-      const unlisten = onAbort(this.signal, () => reject(this));
+      const unlisten = onAbort(this.signal, () => reject(this.error(cause?.())));
       Promise.resolve(value).then(resolve, reject).then(unlisten);
     });
   }
 
-  error(what: string, cause: unknown): CapstanError {
-    if (this.#outer?.aborted) return aborted(what, this.#outer.reason);
-    const text = `${what}: the condition was not met within ${this.#timeout} ms`;
+  error(cause?: unknown): CapstanError {
+    if (this.#outer?.aborted) return aborted(this.#what, this.#outer.reason);
+    const text = `${this.#what}: the condition was not met within ${this.#timeout} ms`;
     return new CapstanError('TIMEOUT', text, { cause });
   }
 }
