@@ -71,7 +71,6 @@ export {
   isObjectNamespaced,
   type ServerResources,
 } from './discovery.ts';
-export { type CoreEvent, coreEventResource, type EventAPI } from './events/core-event.ts';
 export {
   type EventDetails,
   type EventSeries,
@@ -81,6 +80,7 @@ export {
   type ObjectReference,
   objectReference,
 } from './events/event.ts';
+export { type CoreEvent, coreEventResource, type EventAPI } from './events/forms.ts';
 export {
   type EventCounts,
   EventRecorder,

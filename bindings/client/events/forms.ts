@@ -1,7 +1,9 @@
 /**
- * The two forms in which Events are written: events.k8s.io/v1, and core/v1 as before it, for tools
- * that read `count` and `lastTimestamp`. A server keeps both as one kind. client-go: tools/record.
+ * The two forms in which Events are written: events.k8s.io/v1, and the older core/v1 for tools that
+ * read `count` and `lastTimestamp`. The API server stores both as the same objects. client-go:
+ * tools/events, tools/record.
  */
+import { formatTime } from '../../base/times.ts';
 import { defineResource, type Resource } from '../../cache/rest/resource.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
@@ -40,7 +42,7 @@ export const coreEventResource: Resource<CoreEvent> = defineResource<CoreEvent>(
 /** The API that Events are written to. */
 export type EventAPI = 'events.k8s.io/v1' | 'v1';
 
-/** How an entry becomes a new Event, and what a patch of its count is. */
+/** Writes an entry in one of the forms: as a new Event, and as a merge patch of its count. */
 export interface EventForm {
   readonly resource: AnyResource;
   created(entry: EventEntry): object;
@@ -65,17 +67,12 @@ export const FORMS: Readonly<Record<EventAPI, EventForm>> = {
         ...{ type, reason, action, message: note },
         source: { component: reportingController },
         firstTimestamp: `${eventTime.slice(0, 19)}Z`,
-        lastTimestamp: secondsOf(lastObserved),
+        lastTimestamp: formatTime(lastObserved),
         count,
         reportingComponent: reportingController,
         reportingInstance,
       };
     },
-    repeated: ({ count, lastObserved }) => ({ count, lastTimestamp: secondsOf(lastObserved) }),
+    repeated: ({ count, lastObserved }) => ({ count, lastTimestamp: formatTime(lastObserved) }),
   },
 };
-
-/** @param wallMs milliseconds since 1970 */
-function secondsOf(wallMs: number): string {
-  return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
-}

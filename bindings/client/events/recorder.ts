@@ -15,7 +15,6 @@ import { guardedLogger, type Logger, requireLogger } from '../../base/logger.ts'
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import { abortable } from '../../base/wait.ts';
 import type { Writer } from '../types.ts';
-import { type EventAPI, FORMS } from './core-event.ts';
 import {
   DETAIL_NAMES,
   type EventDetails,
@@ -28,6 +27,7 @@ import {
   requireWord,
   WORD_BYTES,
 } from './event.ts';
+import { type EventAPI, FORMS } from './forms.ts';
 import { FINISH_MS, SeriesCache } from './series.ts';
 import { SpamFilter } from './spam-filter.ts';
 import { EventWriter } from './writer.ts';

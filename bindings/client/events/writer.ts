@@ -17,7 +17,7 @@ import { abortable, onAbort } from '../../base/wait.ts';
 import type { Resource } from '../../cache/rest/resource.ts';
 import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import type { Writer } from '../types.ts';
-import type { EventForm } from './core-event.ts';
+import type { EventForm } from './forms.ts';
 import { type EventEntry, MAX_ENTRIES } from './series.ts';
 
 /** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. Times in milliseconds. */
