@@ -4,9 +4,6 @@
  * put itself into the definition; then `capstan crd migrate` stores all in the hub's version, and
  * the old ones go.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { ListWatch, SharedIndexInformer, type Transport, waitForCacheSync } from 'capstan/cache';
 import {
   type Client,
@@ -25,9 +22,10 @@ import { type Conversion, conversionDefinitions, newWebhookManagedBy } from 'cap
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { main } from '../../bin/cli.ts';
+import { type CertificateFolder, certificateFolder } from '../helpers/certificate-folder.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
-import { authority, certificate, freePort } from '../helpers/http-servers.ts';
+import { freePort } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
@@ -129,7 +127,7 @@ let client: Client;
 let managed: Transport;
 let manager: ControllerManager;
 let running: Promise<void>;
-let certDir: string;
+let certificates: CertificateFolder;
 let url: string;
 
 /** The definition with another storage version than the hub, as in the course of its life. */
@@ -156,15 +154,7 @@ beforeAll(async () => {
   transport = kubeConfigTransport(await readKubeConfig(plane));
   client = newClient({ transport, fieldOwner: 'test' });
   managed = kubeConfigTransport(await readKubeConfig(plane));
-  certDir = mkdtempSync(join(tmpdir(), 'capstan-e2e-conversion-'));
-  const ca = await authority();
-  const { cert, key } = await certificate(ca, 'webhooks');
-  for (const [name, text] of [
-    ['tls.crt', cert],
-    ['tls.key', key],
-    ['ca.crt', ca.cert],
-  ] as const)
-    writeFileSync(join(certDir, name), text);
+  certificates = await certificateFolder();
   const port = await freePort();
   url = `https://127.0.0.1:${port}`;
   manager = newManager({
@@ -173,7 +163,7 @@ beforeAll(async () => {
     metrics: { bindAddress: '127.0.0.1:0' },
     webhook: {
       bindAddress: `127.0.0.1:${port}`,
-      certDir,
+      certDir: certificates.path,
       clientConfig: { url },
       configurationName: 'sites',
       install: true,
@@ -195,7 +185,7 @@ afterAll(async () => {
   await managed?.close?.();
   await transport?.close?.();
   await plane?.stop();
-  rmSync(certDir, { recursive: true, force: true });
+  certificates?.remove();
 });
 
 /** What each object is in each version. */

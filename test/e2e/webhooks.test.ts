@@ -4,9 +4,6 @@
  * dry runs, deletions, CONNECT, subresources, conditions, reinvocations and servers that are gone.
  * The manager has applied the configurations itself.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { StatusError, Transport } from 'capstan/cache';
 import {
   type Client,
@@ -31,9 +28,10 @@ import {
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { type CertificateFolder, certificateFolder } from '../helpers/certificate-folder.ts';
 import { eventually } from '../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
-import { authority, certificate, freePort } from '../helpers/http-servers.ts';
+import { freePort } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { testSeed } from '../helpers/random.ts';
 import { textOf } from '../helpers/server/requests.ts';
@@ -87,7 +85,7 @@ let client: Client;
 let managed: Transport;
 let manager: ControllerManager;
 let running: Promise<void>;
-let certDir: string;
+let certificates: CertificateFolder;
 
 function registerAll(registered: object): void {
   newWebhookManagedBy(registered)
@@ -219,15 +217,7 @@ beforeAll(async () => {
   transport = kubeConfigTransport(await readKubeConfig(plane));
   client = newClient({ transport });
   managed = kubeConfigTransport(await readKubeConfig(plane));
-  certDir = mkdtempSync(join(tmpdir(), 'capstan-e2e-webhooks-'));
-  const ca = await authority();
-  const { cert, key } = await certificate(ca, 'webhooks');
-  for (const [name, text] of [
-    ['tls.crt', cert],
-    ['tls.key', key],
-    ['ca.crt', ca.cert],
-  ] as const)
-    writeFileSync(join(certDir, name), text);
+  certificates = await certificateFolder();
   const port = await freePort();
   manager = newManager({
     transport: managed,
@@ -235,7 +225,7 @@ beforeAll(async () => {
     metrics: { bindAddress: '127.0.0.1:0' },
     webhook: {
       bindAddress: `127.0.0.1:${port}`,
-      certDir,
+      certDir: certificates.path,
       clientConfig: { url: `https://127.0.0.1:${port}` },
       configurationName: 'sites',
       install: true,
@@ -259,7 +249,7 @@ afterAll(async () => {
   await managed?.close?.();
   await transport?.close?.();
   await plane?.stop();
-  rmSync(certDir, { recursive: true, force: true });
+  certificates?.remove();
 });
 
 beforeEach(() => void seen.splice(0));

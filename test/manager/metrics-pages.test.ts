@@ -1,7 +1,6 @@
 /** Each metric that a manager serves has a page with its type and labels. */
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { Transport } from 'capstan/cache';
 import { newControllerManagedBy } from 'capstan/controller';
 import { ConfigMap } from 'capstan/kinds';
@@ -9,7 +8,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { newWebhookManagedBy } from 'capstan/webhook';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { authority, certificate } from '../helpers/http-servers.ts';
+import { certificateFolder } from '../helpers/certificate-folder.ts';
 import { type Family, parseText } from '../helpers/prometheus-text.ts';
 import { root } from '../helpers/repository.ts';
 
@@ -31,15 +30,12 @@ beforeAll(async () => {
   await using server = await ApiServer.start();
   const transport = server.transport();
   const stop = new AbortController();
-  const certDir = mkdtempSync(join(tmpdir(), 'capstan-metrics-'));
-  const { cert, key } = await certificate(await authority(), 'webhooks');
-  writeFileSync(join(certDir, 'tls.crt'), cert);
-  writeFileSync(join(certDir, 'tls.key'), key);
+  const certificates = await certificateFolder();
   const manager = newManager({
     transport,
     leaderElection: { id: 'web', namespace: 'default' },
     metrics: { bindAddress: '127.0.0.1:0' },
-    webhook: { bindAddress: 'localhost:0', certDir },
+    webhook: { bindAddress: 'localhost:0', certDir: certificates.path },
   });
   newWebhookManagedBy(manager)
     .for(ConfigMap)
@@ -63,7 +59,7 @@ beforeAll(async () => {
     await running;
     await addShards(transport);
     await transport.close?.();
-    rmSync(certDir, { recursive: true });
+    certificates.remove();
   }
 });
 

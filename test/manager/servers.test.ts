@@ -3,15 +3,14 @@
  * servers (manager_test.go).
  */
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { text as textOf } from 'node:stream/consumers';
 import { connect as connectTLS, Server as TLSServer } from 'node:tls';
 import { certificateFiles, HTTPServer, type ManagerOptions } from 'capstan/manager';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { certificateFolder } from '../helpers/certificate-folder.ts';
 import { authority, certificate } from '../helpers/http-servers.ts';
 import { parseText } from '../helpers/prometheus-text.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
@@ -349,12 +348,9 @@ describe('the certificates of a server', () => {
   });
 
   test('may be read from files', async () => {
-    const folder = mkdtempSync(`${tmpdir()}/certificates-`);
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const paths = { cert: `${folder}/tls.crt`, key: `${folder}/tls.key` };
-    const { cert, key } = await certificate(await authority(), 'filed');
-    writeFileSync(paths.cert, cert);
-    writeFileSync(paths.key, key);
+    const { path, remove } = await certificateFolder('filed');
+    onTestFinished(remove);
+    const paths = { cert: `${path}/tls.crt`, key: `${path}/tls.key` };
     const { manager } = await serving({
       metrics: { bindAddress: LOCAL, tls: certificateFiles(paths) },
     });

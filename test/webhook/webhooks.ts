@@ -1,14 +1,11 @@
 /** Helpers of the webhook tests: a manager that serves webhooks over HTTPS, and reviews to send. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { defineResource, type KubeObject, TransportError } from 'capstan/cache';
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, onTestFinished } from 'vitest';
-import { type Authority, authority, certificate } from '../helpers/http-servers.ts';
+import { type CertificateFolder, certificateFolder } from '../helpers/certificate-folder.ts';
 
 /** As `expect.poll`, on a machine that does other work too. */
 export const polled = <V>(read: () => V) => expect.poll(read, { timeout: 10_000 });
@@ -59,26 +56,11 @@ export function reviewOf(request: Record<string, unknown> = {}): object {
 export const bytesOf = (review: object): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(review));
 
-export interface CertDir {
-  readonly path: string;
-  readonly ca: Authority;
-  /** Writes another certificate of the same authority. */
-  renew(name: string): Promise<void>;
-}
-
 /** A folder with tls.crt, tls.key and ca.crt, which is removed after the test. */
-export async function certDir(): Promise<CertDir> {
-  const path = mkdtempSync(join(tmpdir(), 'capstan-certs-'));
-  onTestFinished(() => rmSync(path, { recursive: true }));
-  const ca = await authority();
-  const renew = async (name: string): Promise<void> => {
-    const { cert, key } = await certificate(ca, name);
-    writeFileSync(join(path, 'tls.crt'), cert);
-    writeFileSync(join(path, 'tls.key'), key);
-  };
-  await renew('first');
-  writeFileSync(join(path, 'ca.crt'), ca.cert);
-  return { path, ca, renew };
+export async function certDir(): Promise<CertificateFolder> {
+  const folder = await certificateFolder('first');
+  onTestFinished(folder.remove);
+  return folder;
 }
 
 export interface Answer {
