@@ -12,23 +12,11 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isOnThisMachine } from '../../bindings/base/urls.ts';
-import { type Authority, authority, certificate, serve } from '../helpers/http-servers.ts';
+import { serve } from '../helpers/http-servers.ts';
 import { type ConfigMap, ConfigMaps, configMap } from '../helpers/resources.ts';
-import { serveH2 } from './http2-servers.ts';
-
-let ca: Authority;
-let identity: Authority;
-beforeAll(async () => {
-  ca = await authority();
-  identity = await certificate(ca, 'server');
-});
-
-const cleanups: (() => Promise<unknown> | undefined)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+import { cleanups, http2Transport, startServer } from './http2-transports.ts';
 
 interface Reply {
   encoding?: 'gzip' | undefined;
@@ -82,13 +70,12 @@ function kept(transport: Transport): Transport {
 const transports = {
   'HTTP/1.1': async (answer: Serve) => kept(httpTransport(await plainServer(answer))),
   async 'HTTP/2'(answer: Serve) {
-    const server = await serveH2(identity, (request, response) => {
+    const server = await startServer((request, response) => {
       const reply = answer({ headers: request.headers, url: request.url });
       response.writeHead(200, headersOf(reply));
       send(reply.pieces, reply.open ?? false, response.stream);
     });
-    cleanups.push(() => server.stop());
-    return kept(httpTransport(server.url, { tls: { ca: ca.cert } }));
+    return http2Transport(server.url);
   },
   fetch: async (answer: Serve) => kept(fetchTransport(await plainServer(answer))),
 };

@@ -6,28 +6,10 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
-import {
-  type Authority,
-  authority,
-  bodyText,
-  certificate,
-  serve,
-} from '../helpers/http-servers.ts';
-import { serveH2 } from './http2-servers.ts';
-
-let ca: Authority;
-let identity: Authority;
-beforeAll(async () => {
-  ca = await authority();
-  identity = await certificate(ca, 'server');
-});
-
-const cleanups: (() => Promise<unknown> | undefined)[] = [];
-afterEach(async () => {
-  for (const clean of cleanups.splice(0).reverse()) await clean();
-});
+import { bodyText, serve } from '../helpers/http-servers.ts';
+import { cleanups, http2Transport, startServer } from './http2-transports.ts';
 
 /** What the listeners of both versions have in common. */
 interface Answer {
@@ -45,19 +27,14 @@ const versions = {
     return transport;
   },
   async 'HTTP/2'(listener: Listener): Promise<Transport> {
-    const server = await serveH2(identity, (request, response) =>
+    const server = await startServer((request, response) =>
       listener(request, {
         writeHead: (status, headers) => response.writeHead(status, headers),
         write: (bytes, sent) => response.stream.write(bytes, sent),
         end: () => response.stream.end(),
       }),
     );
-    const transport = httpTransport(server.url, { tls: { ca: ca.cert } });
-    cleanups.push(
-      () => server.stop(),
-      async () => transport.close?.(),
-    );
-    return transport;
+    return http2Transport(server.url);
   },
 };
 
