@@ -1,6 +1,7 @@
 /** The options of `capstan bench`, as parsed from the command line. */
 import { CapstanError } from 'capstan';
 import type { WorkloadOptions } from './bench-workload.ts';
+import { text } from './command.ts';
 import { nearestWord } from './nearest.ts';
 
 export interface BenchOptions extends WorkloadOptions {
@@ -44,7 +45,6 @@ waits are measured in real time, at the rate of --rate.
 Example: capstan bench --keys keys.txt --rate 5000 --service 2 --workers 32 --html bench.html
 `;
 
-const text = { type: 'string' } as const;
 export const BENCH_FLAGS = {
   keys: text,
   generate: text,

@@ -13,8 +13,10 @@ import { attempt, thrownText } from './attempt.ts';
 import { runBench } from './bench.ts';
 import { BENCH_FLAGS, BENCH_HELP, benchOptionsOf } from './bench-options.ts';
 import { capstanSource } from './capstan-source.ts';
+import { CLUSTER_FLAGS } from './cluster.ts';
+import { flag, type Printed, text, texts, usage } from './command.ts';
 import { manifestsOf } from './crd.ts';
-import { CRD_DIFF_FLAGS, CRD_DIFF_HELP, type Printed, runCrdDiff } from './crd-diff-command.ts';
+import { CRD_DIFF_FLAGS, CRD_DIFF_HELP, runCrdDiff } from './crd-diff-command.ts';
 import { CRD_MIGRATE_FLAGS, CRD_MIGRATE_HELP, runCrdMigrate } from './crd-migrate-command.ts';
 import { definitionsOf, definitionsOfCluster, isModule } from './definition-files.ts';
 import { initProject } from './init.ts';
@@ -23,7 +25,6 @@ import type { PackageFacts } from './project-manifest.ts';
 import { RBAC_FLAGS, RBAC_HELP, runRbac } from './rbac-command.ts';
 import { runShards, SHARDS_FLAGS, SHARDS_HELP } from './shards.ts';
 import { typesOf } from './types.ts';
-import { usage } from './usage.ts';
 import { type WebhookFlags, webhookManifests } from './webhooks.ts';
 import { writeWhole } from './whole-file.ts';
 
@@ -52,10 +53,6 @@ interface Given {
   /** Writes to stderr. */
   readonly err: (text: string) => void;
 }
-
-const text = { type: 'string' } as const;
-const texts = { type: 'string', multiple: true } as const;
-const flag = { type: 'boolean' } as const;
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   init: {
@@ -147,8 +144,7 @@ Example: capstan types crds.yaml --group cert-manager.io --out src/resources/cer
 `,
     options: {
       cluster: flag,
-      kubeconfig: text,
-      context: text,
+      ...CLUSTER_FLAGS,
       group: texts,
       kind: texts,
       out: text,

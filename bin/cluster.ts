@@ -1,18 +1,22 @@
 /**
- * A client of the cluster that a kubeconfig names, for commands that ask one. The kubeconfig is
- * read by the peer `@kubernetes/client-node`.
+ * Makes a client of the cluster that a kubeconfig names. The optional peer
+ * `@kubernetes/client-node` reads the kubeconfig.
  */
 import { CapstanError } from 'capstan';
 import type { Transport } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { attempt } from './attempt.ts';
+import { text } from './command.ts';
 
-/** Which cluster. Without a file it is that of `KUBECONFIG`, `~/.kube/config` or the own Pod. */
+/** Names a cluster. Default: that of `KUBECONFIG`, `~/.kube/config` or the own Pod. */
 export interface ClusterChoice {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
 }
+
+/** The flags of {@link ClusterChoice}. */
+export const CLUSTER_FLAGS = { kubeconfig: text, context: text } as const;
 
 /** The field manager of what commands write. */
 export const FIELD_OWNER = 'capstan';

@@ -1,5 +1,7 @@
 /** The arguments of `capstan crd diff`, and what it prints. */
 import type { CustomResourceDefinition } from 'capstan/client';
+import { CLUSTER_FLAGS } from './cluster.ts';
+import { flag, type Printed, texts, usage } from './command.ts';
 import {
   type BreakingChange,
   breakingChanges,
@@ -9,7 +11,6 @@ import {
 } from './crd-diff.ts';
 import { definitionsOf, definitionsOfCluster } from './definition-files.ts';
 import { nearestWord } from './nearest.ts';
-import { usage } from './usage.ts';
 
 export const CRD_DIFF_HELP = `Usage: capstan crd diff <old> <new> [options]
        capstan crd diff --cluster <new>... [options]
@@ -29,21 +30,12 @@ when the command fails.
 Example: capstan crd diff deploy/crd.yaml src/controllers.ts --allow field-removed:spec.old
 `;
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
 export const CRD_DIFF_FLAGS = {
   cluster: flag,
-  kubeconfig: text,
-  context: text,
-  allow: { type: 'string', multiple: true },
+  ...CLUSTER_FLAGS,
+  allow: texts,
   json: flag,
 } as const;
-
-/** What a command prints, and its exit code. */
-export interface Printed {
-  readonly text: string;
-  readonly code: number;
-}
 
 export async function runCrdDiff(
   positionals: readonly string[],

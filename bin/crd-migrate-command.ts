@@ -3,9 +3,9 @@ import { readFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Client, crdResource, listAll } from 'capstan/client';
 import { attempt } from './attempt.ts';
-import { onCluster } from './cluster.ts';
+import { CLUSTER_FLAGS, onCluster } from './cluster.ts';
+import { flag, text, usage } from './command.ts';
 import { type Migration, type MigrationState, migrate } from './crd-migrate.ts';
-import { usage } from './usage.ts';
 import { writeWhole } from './whole-file.ts';
 
 export const CRD_MIGRATE_HELP = `Usage: capstan crd migrate <name>... [options]
@@ -27,12 +27,9 @@ storage version. It changes no field of an object, and may be run again at any t
 Example: capstan crd migrate websites.example.com --state migration.json
 `;
 
-const text = { type: 'string' } as const;
-const flag = { type: 'boolean' } as const;
 export const CRD_MIGRATE_FLAGS = {
   all: flag,
-  kubeconfig: text,
-  context: text,
+  ...CLUSTER_FLAGS,
   page: text,
   concurrency: text,
   state: text,

@@ -3,7 +3,7 @@ import { resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapstanError } from 'capstan';
 import { attempt } from './attempt.ts';
-import type { Printed } from './crd-diff-command.ts';
+import { flag, type Printed, text, texts, usage } from './command.ts';
 import { documentsIn, readSource } from './definition-files.ts';
 import {
   type Difference,
@@ -15,7 +15,6 @@ import {
   rolesText,
 } from './rbac.ts';
 import { type Asked, askedIn, type Sources } from './rbac-record.ts';
-import { usage } from './usage.ts';
 import { writeWhole } from './whole-file.ts';
 
 export const RBAC_HELP = `Usage: capstan rbac <record>... [options]
@@ -45,9 +44,6 @@ program watches a kind in all namespaces, its requests for such objects become a
 Example: CAPSTAN_RECORD_ACCESS=access.jsonl npm test && capstan rbac access.jsonl --name website
 `;
 
-const text = { type: 'string' } as const;
-const texts = { type: 'string', multiple: true } as const;
-const flag = { type: 'boolean' } as const;
 export const RBAC_FLAGS = {
   name: text,
   'service-account': text,

@@ -2,9 +2,8 @@
 import { type Client, listAll } from 'capstan/client';
 import { Lease } from 'capstan/kinds';
 import { readShards, type ShardOverview, type ShardSlot } from 'capstan/manager';
-import { onCluster } from './cluster.ts';
-import type { Printed } from './crd-diff-command.ts';
-import { usage } from './usage.ts';
+import { CLUSTER_FLAGS, onCluster } from './cluster.ts';
+import { type Printed, text, usage } from './command.ts';
 
 export const SHARDS_HELP = `Usage: capstan shards [<id>] [options]
 
@@ -21,12 +20,10 @@ It exits with 2 when a slot has no owner that is alive, or when there is no map.
 Example: capstan shards websites --namespace operators
 `;
 
-const text = { type: 'string' } as const;
 export const SHARDS_FLAGS = {
   namespace: text,
   output: text,
-  kubeconfig: text,
-  context: text,
+  ...CLUSTER_FLAGS,
 } as const;
 
 const LABEL = 'capstan.dev/shards';
