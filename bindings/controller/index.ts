@@ -37,8 +37,6 @@ export type {
   Tracer,
 } from './manager.ts';
 export { ControllerMetrics } from './metrics.ts';
-export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
-export type { ControllerSettings } from './options.ts';
 export {
   type CounterSeries,
   type GaugeOptions,
@@ -49,7 +47,9 @@ export {
   type MetricLabels,
   type MetricOptions,
   MetricsRegistry,
-} from './own-metrics.ts';
+} from './metrics-registry.ts';
+export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
+export type { ControllerSettings } from './options.ts';
 export {
   and,
   annotationChangedPredicate,

@@ -498,7 +498,7 @@ export const PROCESSES: readonly CallbackRow[] = [
     throws: 'reported; the gauge is missing from the answer, and all other metrics are served',
     rubbish: 'as if it threw; a rejection is reported too',
     within: 'allowed',
-    tests: ['controller/own-metrics.test.ts'],
+    tests: ['controller/metrics-registry.test.ts'],
   },
   {
     functions: ['Runnable.*', 'Manager.add'],

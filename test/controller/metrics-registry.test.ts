@@ -1,4 +1,4 @@
-/** Metrics of a program's own: their text, by a strict reader of it, and what they refuse. */
+/** Metrics that a program defines: their text, by a strict reader of it, and refused calls. */
 import { MetricsRegistry } from 'capstan/controller';
 import { beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
 import { expectError } from '../helpers/expect-error.ts';
