@@ -44,7 +44,7 @@ export async function selectFrom<T extends object>(
     one === undefined
       ? await indexer.selectAsync(by, needsLook ? matches : undefined, signal)
       : one.filter(matches);
-  // the functions may keep what they get, which is only of the result
+  // Functions of the user may keep objects, so they get only those of the result.
   const items = own.length === 0 ? found : keep(found, own);
   return { items: items as FromServer<T>[], metadata: { resourceVersion } };
 }

@@ -230,7 +230,7 @@ export class Discovery {
     return { resources: (await Promise.all(all)).flat(), failed };
   }
 
-  /** Asks once more without the kept answers, of one group or of all, if they do not have it. */
+  /** Asks again, without the kept answers of a group (or of all), if these do not have it. */
   async #twice<V>(find: () => Promise<V | undefined>, group?: string): Promise<V | undefined> {
     const known = group === undefined ? this.size > 0 : this.#keeps(group);
     const found = await find();
@@ -394,7 +394,7 @@ export function groupVersionKindFor(of: object | AnyResource): GroupVersionKind 
 const placeOf = ({ group, version }: Pick<GroupKind, 'group' | 'version'>): string =>
   (version === undefined ? group : groupVersion({ group, version })) || 'v1';
 
-/** isNoMatch() knows it by its missing name. */
+/** Without a name in its details, by which isNoMatch() recognises it. */
 function noMatch(what: string): StatusError {
   const message = `the server has no ${what}`;
   const body = { kind: 'Status', code: 404, reason: 'NotFound', message };

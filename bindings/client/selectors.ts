@@ -1,5 +1,5 @@
 /**
- * Label and field selectors from terms, as text for lists, watches and selectors of options.
+ * Builds the text of label and field selectors from terms, for lists, watches and options.
  * apimachinery: pkg/labels NewRequirement, pkg/fields OneTermEqualSelector, AndSelectors.
  */
 import { invalid, requireObject, show } from '../base/errors.ts';
@@ -18,7 +18,7 @@ export type LabelTerm =
   | { readonly above: number; readonly below?: number }
   | { readonly above?: number; readonly below: number };
 
-/** What a field must be: a value, or not that. Servers know no others. */
+/** What a field must be: a value, or any other value. Servers support no other operators. */
 export type FieldTerm = string | { readonly not: string };
 
 const LABEL_NAMES = namesOf<Record<'not' | 'above' | 'below', unknown>>()({
@@ -30,11 +30,11 @@ const FIELD_NAMES = namesOf<{ not: string }>()({ not: 1 });
 
 /**
  * The text of a label selector whose terms must all hold. Without terms it is "", which selects
- * everything; a term that is undefined is an error, as it would select more than meant. For a
+ * everything. A term that is undefined is an error, because it would select too much. For a
  * selector object such as `spec.selector` of a Deployment use `labelSelectorText` of
  * `capstan/cache`.
  *
- * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message for what is no key or value
+ * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message for an invalid key or value
  * @example
  * const labelSelector = labelSelectorOf({
  *   app: 'web',
@@ -51,7 +51,7 @@ export function labelSelectorOf(terms: Readonly<Record<string, LabelTerm>>): str
   const text = Object.entries(terms)
     .flatMap(([key, term]) => labelTerms(word('terms', key), term))
     .join(',');
-  labelMatcher(text); // throws for keys and values that are none
+  labelMatcher(text); // throws for invalid keys and values
   return text;
 }
 
@@ -74,8 +74,9 @@ function labelTerms(key: string, term: LabelTerm): string[] {
 
 /**
  * The text of a field selector whose terms must all hold; commas, equals signs and backslashes in
- * values are escaped. Which fields a kind has is up to the server: `metadata.name` and
- * `metadata.namespace` of all kinds, some more of built-in ones, `selectableFields` of custom ones.
+ * values are escaped. The server decides which fields a kind has: `metadata.name` and
+ * `metadata.namespace` of all kinds, some more of built-in kinds, and `selectableFields` of custom
+ * kinds.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -105,7 +106,7 @@ function requireTerm(name: string, term: unknown, expected: string): void {
     throw invalid(name, expected, term);
 }
 
-/** Refuses what the grammar would split: it would become another selector. */
+/** Refuses characters that the grammar of selectors reads as operators or separators. */
 function word(name: string, text: unknown): string {
   if (typeof text !== 'string' || /[=!(),<>\s]/.test(text))
     throw invalid(name, 'a label key or value', text);

@@ -1,4 +1,4 @@
-/** The transport of a client, for what a client has no verb for, such as a watch. */
+/** Finds the transport of a client, for requests that a client has no method for: a watch. */
 import { invalid } from '../base/errors.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import type { Client } from './types.ts';
@@ -11,8 +11,8 @@ export function noteTransport(client: Client, transport: Transport): void {
 }
 
 /**
- * The transport itself, or that of a client of `newClient`, also behind wrappers and interceptors.
- * Throws CapstanError INVALID_ARGUMENT.
+ * Returns a transport as it is, and for a client of `newClient` its transport, also behind wrappers
+ * and interceptors. Throws CapstanError INVALID_ARGUMENT.
  */
 export function transportOf(name: string, from: Client | Transport): Transport {
   if (typeof from === 'object' && from !== null) {

@@ -33,14 +33,14 @@ export interface ChangedPredicateOptions {
   recreated?: boolean | undefined;
 }
 
-/** Two states of an object. Without `change`, what differs is found out from the two. */
+/** Two states of an object. Default of `change`: computed from the two. */
 export interface TwoStates<T> {
   readonly objectOld: T;
   readonly objectNew: T;
   readonly change?: Change | undefined;
 }
 
-/** A predicate of updates, which a test can call with the two objects alone. */
+/** A predicate of updates. A test can call it with only the two objects. */
 export interface ChangedPredicate extends Predicate<object> {
   readonly update: (event: TwoStates<object>) => boolean;
 }
@@ -222,9 +222,9 @@ export function updateEvent<T extends object>(objectOld: T, objectNew: T): Updat
 
 /**
  * Whether an event passes a predicate, for unit tests: an update needs its two objects, another
- * event its object. What is left out is filled in: `change` by comparing the two, `isInInitialList`
- * and `deleteStateUnknown` by false. What the predicate throws is thrown, where a controller lets
- * the event pass.
+ * event its object. Absent members get defaults: `change` is computed from the two objects, and
+ * `isInInitialList` and `deleteStateUnknown` are false. An error of the predicate is thrown. (A
+ * controller would report it and let the event pass.)
  *
  * @throws CapstanError INVALID_ARGUMENT, also if the predicate returns anything but a boolean
  * @example
