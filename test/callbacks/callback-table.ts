@@ -641,7 +641,7 @@ export const OURS: readonly string[] = [
   'FilteringResourceEventHandler.onUpdate(change)',
   'FrameReader.*',
   'GroupedRunnable.*',
-  'Indexer.letGoInSteps(isOver)',
+  'Indexer.keepRangesInSteps(isOver)',
   'Indexer.replaceInSteps(isOver)',
   'Indexer.selectAsync(matches)',
   'InformerReadings.*',

@@ -204,7 +204,7 @@ export class StoredObjects implements ObjectReader {
     return this.core.exports.objectOf(this.handle, slot);
   }
 
-  /** The number of a slot's stored object, which has a reference more until `letGo`; or -1. */
+  /** The number of a slot's stored object, which has a reference more until `release`; or -1. */
   retain(slot: number): number {
     const id = this.core.exports.objectOf(this.handle, slot);
     if (id < 0) return -1;
@@ -212,7 +212,7 @@ export class StoredObjects implements ObjectReader {
     return id;
   }
 
-  letGo(id: number): void {
+  release(id: number): void {
     this.#release(id);
   }
 

@@ -583,7 +583,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   *#processAll(delta: DeltaOfAll<T>, isInInitialList: boolean, isOver: IsOver): Steps {
-    if (delta.type === 'LetGo') this.#unseen.letGo(delta.kept);
+    if (delta.type === 'RangesKept') this.#unseen.keepRanges(delta.kept);
     if (delta.type === 'ReplacedAll') {
       if (this.#processor.coalesces())
         this.#hasRepeatedKeys = yield* hasRepeats(delta.objects, isOver);

@@ -47,8 +47,8 @@ export interface DeltaStore<T> {
   /** `noListeners`: as for `exchange`. */
   replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
-  /** Removes the objects outside of these ranges. */
-  letGoInSteps?(kept: HashRanges, isOver: IsOver): Steps;
+  /** Removes the objects outside of these ranges, in steps. */
+  keepRangesInSteps?(kept: HashRanges, isOver: IsOver): Steps;
   /** `get` and `update` in one. `noListeners`: no handler gets the object or the result. */
   exchange?(object: T, noListeners: boolean): T | undefined;
   /** The changes of the last `exchange`, as bits, if it compared bytes. */
@@ -92,8 +92,8 @@ export function processDelta<T extends object>(
       if (handler.isIdle?.() !== true) handler.onDelete(toObject(delta.object));
       return;
     case 'ReplacedAll':
-    case 'Gained':
-    case 'LetGo':
+    case 'RangesAdded':
+    case 'RangesKept':
     case 'SyncAll':
       runSteps(processInSteps(handler, store, delta, isInInitialList, NEVER_OVER, keyFunc));
       return;
@@ -143,10 +143,10 @@ export function processInSteps<T extends object>(
   switch (delta.type) {
     case 'ReplacedAll':
       return replaceAll(handler, store, delta, isInInitialList, isOver, keyFunc);
-    case 'Gained':
-      return gainAll(handler, store, delta, isOver);
-    case 'LetGo':
-      return store.letGoInSteps?.(delta.kept, isOver) ?? nothing();
+    case 'RangesAdded':
+      return addRanges(handler, store, delta, isOver);
+    case 'RangesKept':
+      return store.keepRangesInSteps?.(delta.kept, isOver) ?? nothing();
     case 'SyncAll':
       return syncAll(handler, store, isOver);
   }
@@ -230,7 +230,7 @@ function step<T extends object>(
  * Adds objects as the initial list of a cache would. One that the store does not take keeps out no
  * other; the first error is thrown at the end.
  */
-function* gainAll<T extends object>(
+function* addRanges<T extends object>(
   handler: DeltaHandler<T>,
   store: DeltaStore<T>,
   { objects, resourceVersion }: { objects: readonly T[]; resourceVersion: string },

@@ -119,14 +119,14 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     this.#mark = this.#queued;
   }
 
-  gain(list: readonly T[], resourceVersion: string): void {
-    this.#queue.gain?.(list, resourceVersion);
+  addRanges(list: readonly T[], resourceVersion: string): void {
+    this.#queue.addRanges?.(list, resourceVersion);
     this.#hasList = true;
     this.#mark = this.#queued;
   }
 
-  letGo(kept: HashRanges): void {
-    this.#queue.letGo?.(kept);
+  keepRanges(kept: HashRanges): void {
+    this.#queue.keepRanges?.(kept);
     this.#mark = this.#queued;
   }
 

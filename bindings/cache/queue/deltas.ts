@@ -27,13 +27,18 @@ export type Delta<T> =
 /**
  * Deltas of ranges, which only the queue of an informer with ranges has.
  *
- * - `Gained`: the objects of ranges that the cache did not have; `resourceVersion` is that of the
- *   watch, which may be older than they are.
- * - `LetGo`: the cache keeps only objects in these ranges; handlers are not called for the others.
+ * - `RangesAdded`: the objects of ranges that the cache did not have; `resourceVersion` is that of
+ *   the watch, which may be older than they are.
+ * - `RangesKept`: the cache keeps only objects in these ranges; handlers are not called for the
+ *   others.
  */
 export type RangeDelta<T> =
-  | { readonly type: 'Gained'; readonly objects: readonly T[]; readonly resourceVersion: string }
-  | { readonly type: 'LetGo'; readonly kept: HashRanges };
+  | {
+      readonly type: 'RangesAdded';
+      readonly objects: readonly T[];
+      readonly resourceVersion: string;
+    }
+  | { readonly type: 'RangesKept'; readonly kept: HashRanges };
 
 /** A delta that is processed in steps, as it may be of all objects. */
 export type DeltaOfAll<T> = Extract<Delta<T>, { type: 'ReplacedAll' | 'SyncAll' }> | RangeDelta<T>;
@@ -42,8 +47,8 @@ export function isOfAll<T>(delta: Delta<T> | RangeDelta<T>): delta is DeltaOfAll
   return (
     delta.type === 'ReplacedAll' ||
     delta.type === 'SyncAll' ||
-    delta.type === 'Gained' ||
-    delta.type === 'LetGo'
+    delta.type === 'RangesAdded' ||
+    delta.type === 'RangesKept'
   );
 }
 

@@ -179,13 +179,13 @@ export class RealFIFO<T extends object>
   /**
    * @internal Queues the objects of ranges that the consumer did not have; with atomic events only.
    */
-  gain(objects: readonly T[], resourceVersion: string): void {
-    this.#pushRange({ type: 'Gained', objects: this.#transformed(objects), resourceVersion });
+  addRanges(objects: readonly T[], resourceVersion: string): void {
+    this.#pushRange({ type: 'RangesAdded', objects: this.#transformed(objects), resourceVersion });
   }
 
   /** @internal Queues that the consumer keeps only these ranges; with atomic events only. */
-  letGo(kept: HashRanges): void {
-    this.#pushRange({ type: 'LetGo', kept });
+  keepRanges(kept: HashRanges): void {
+    this.#pushRange({ type: 'RangesKept', kept });
   }
 
   /**

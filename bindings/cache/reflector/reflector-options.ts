@@ -29,9 +29,9 @@ export interface ReflectorStore<T> {
    * @internal Adds the objects of ranges that the cache did not have, as listed.
    * @param resourceVersion of the watch, which may be older than the objects
    */
-  gain?(list: readonly T[], resourceVersion: string): void;
+  addRanges?(list: readonly T[], resourceVersion: string): void;
   /** @internal Removes all objects outside of the ranges; handlers are not called for them. */
-  letGo?(kept: HashRanges): void;
+  keepRanges?(kept: HashRanges): void;
   /**
    * @internal Back pressure: if too much is queued, a promise that resolves when the reflector may
    *   go on. Must not reject.

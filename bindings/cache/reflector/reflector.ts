@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, hasCode } from '../../base/errors.ts';
 import { requireSignalOptions } from '../../base/names.ts';
 import { sleep } from '../../base/wait.ts';
-import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
+import { type Decoder, jsonDecoder, type ListPage } from '../decode/decoder.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 import { type Caller, isConnectionReset } from '../rest/rest.ts';
@@ -158,7 +158,7 @@ export class Reflector<T extends object, I extends string = never> {
   /** @internal Changes the ranges of a reflector that was made with some. */
   setRanges(ranges: HashRanges): void {
     const coverage = this.#coverage as Coverage;
-    if (coverage.want(ranges)) this.#store.letGo?.(coverage.held);
+    if (coverage.want(ranges)) this.#store.keepRanges?.(coverage.held);
   }
 
   /** @internal Which ranges the store has, or will have after what is queued. */
@@ -282,10 +282,7 @@ export class Reflector<T extends object, I extends string = never> {
     const from = this.#events.lastVersion;
     if (from === '0' || !isComparableResourceVersion(from) || !coverage.beginList('missing'))
       return now('begin');
-    const ranges = coverage.asked;
-    const caller = this.#caller(signal);
-    const page = (query: ListQuery) =>
-      this.#listWatch.list({ ...query, ranges }, caller, this.#decoder.page());
+    const page = this.#pages(signal);
     try {
       const version = coverage.newest(from);
       const limit = this.#options.watchListPageSize || (this.#paged ? PAGE_SIZE : 0);
@@ -295,7 +292,7 @@ export class Reflector<T extends object, I extends string = never> {
         compareResourceVersion(list.resourceVersion, version) >= 0;
       if (!isNewer) return now('begin');
       coverage.isFiltered = list.isSharded ?? false;
-      this.#store.gain?.(coverage.listedMissing(list.items, list.resourceVersion), from);
+      this.#store.addRanges?.(coverage.listedMissing(list.items, list.resourceVersion), from);
       return now('watch');
     } catch (error) {
       if (signal.aborted) return now('begin');
@@ -307,6 +304,13 @@ export class Reflector<T extends object, I extends string = never> {
       this.#failures.add(error, 'list', afterMs);
       return now('watch');
     }
+  }
+
+  /** Requests pages of the ranges of the list that has begun. */
+  #pages(signal: AbortSignal): (query: ListQuery) => Promise<ListPage<T>> {
+    const caller = this.#caller(signal);
+    const ranges = this.#coverage?.asked;
+    return (query) => this.#listWatch.list({ ...query, ranges }, caller, this.#decoder.page());
   }
 
   #endRound(): void {
@@ -383,10 +387,7 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** client-go: reflector.go list. */
   async #list(signal: AbortSignal): Promise<Step> {
-    const caller = this.#caller(signal);
-    const ranges = this.#coverage?.asked;
-    const page = (query: ListQuery) =>
-      this.#listWatch.list({ ...query, ranges }, caller, this.#decoder.page());
+    const page = this.#pages(signal);
     const version = this.#relistVersion('0');
     // With a version, an unpaged list comes from the watch cache; with a limit it would be read
     // from etcd.
@@ -412,7 +413,7 @@ export class Reflector<T extends object, I extends string = never> {
       this.#replaceStore(list.items, list.resourceVersion);
       return now('watch');
     } catch (error) {
-      const isGone = await this.#isGone(error, caller);
+      const isGone = await this.#isGone(error, this.#caller(signal));
       if (signal.aborted) return now('begin');
       if (!isGone) return this.#failed(error, 'relist', this.#later('begin'));
       const next = this.#failed(error, 'park', this.#later('begin'));

@@ -174,11 +174,11 @@ export class Column<T extends object> {
         if (matches === undefined || matches(storedObjects.lookAt(id) as T))
           found.push(storedObjects.objectOf(storedObjects.held(id)) as T);
         taken++;
-        storedObjects.letGo(id);
+        storedObjects.release(id);
         if (isOver()) yield;
       }
     } finally {
-      for (; taken < numbers.length; taken++) storedObjects?.letGo(numbers[taken] as number);
+      for (; taken < numbers.length; taken++) storedObjects?.release(numbers[taken] as number);
     }
     return found;
   }
@@ -212,7 +212,7 @@ export class Column<T extends object> {
     this.keys[slot] = undefined;
   }
 
-  /** What a slot in use has: an object, or the number of its stored object, held until `letGo`. */
+  /** What a slot in use has: an object, or the number of its stored object, held until `release`. */
   hold(slot: number): T | number {
     return this.objects[slot] ?? (this.storedObjects as StoredObjects).retain(slot);
   }
@@ -223,8 +223,8 @@ export class Column<T extends object> {
     return storedObjects.lastObjectOf(storedObjects.held(number)) as T;
   }
 
-  letGo(number: number): void {
-    this.storedObjects?.letGo(number);
+  release(number: number): void {
+    this.storedObjects?.release(number);
   }
 
   /**

@@ -207,7 +207,7 @@ class Former<T extends object> {
     this.#objects[place] = undefined;
     if (typeof held !== 'number') return held;
     const object = this.#column.lastHeld(held);
-    this.#column.letGo(held);
+    this.#column.release(held);
     return object;
   }
 
@@ -242,7 +242,7 @@ class Former<T extends object> {
   #release(place: number): void {
     const held = this.#objects[place];
     this.#objects[place] = undefined;
-    if (typeof held === 'number') this.#column.letGo(held);
+    if (typeof held === 'number') this.#column.release(held);
   }
 }
 

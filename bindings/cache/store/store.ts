@@ -368,13 +368,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#indices.specs();
   }
 
-  /** @internal Removes the objects outside of these ranges. */
-  letGo(kept: HashRanges): void {
-    runSteps(this.letGoInSteps(kept, NEVER_OVER));
-  }
-
-  /** @internal The same in steps. */
-  *letGoInSteps(kept: HashRanges, isOver: IsOver): Steps {
+  /** @internal Removes the objects outside of these ranges, in steps. */
+  *keepRangesInSteps(kept: HashRanges, isOver: IsOver): Steps {
     // the object that has it may be removed
     this.#resourceVersion = this.lastStoreSyncResourceVersion();
     for (const slot of this.#column.slots()) {

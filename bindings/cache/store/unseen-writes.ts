@@ -137,7 +137,7 @@ export class UnseenWrites<T extends object> {
   }
 
   /** Forgets writes outside of the ranges, which other caches have. */
-  letGo(kept: HashRanges): void {
+  keepRanges(kept: HashRanges): void {
     for (const key of this.#byKey.keys()) if (!kept.hasKey(key)) this.#forget(key);
   }
 
