@@ -2,8 +2,8 @@
 //
 // A version is the JSON of one object as it was scanned, less what is cut out, with the spans of
 // its members. It never changes; it lies in the arena, where it may move, so all others keep its
-// number. It counts its references: a slot, a delta that waits, or a host's list; the release of
-// the last one frees the bytes.
+// number. It counts its references: a slot, a delta that waits, or a host's list; those of a base
+// are the versions packed against it (pack.ts). The release of the last one frees the bytes.
 //
 // How a version lies in memory is drawn in stored.ts.
 //
