@@ -212,7 +212,7 @@ export class Column<T extends object> {
     this.keys[slot] = undefined;
   }
 
-  /** What a slot in use has: an object, or the number of its stored object, held until `release`. */
+  /** An object of a slot in use, or the number of its stored object, held until `release`. */
   hold(slot: number): T | number {
     return this.objects[slot] ?? (this.storedObjects as StoredObjects).retain(slot);
   }
