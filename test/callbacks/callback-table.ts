@@ -653,7 +653,6 @@ export const OURS: readonly string[] = [
   'QueueSource.*',
   'RealFIFO.popInSteps(process)',
   'Registration.*',
-  'Replaced.*',
   'Replacement.*',
   'SchemaOf.validate',
   'ShardGate.*',
