@@ -98,7 +98,7 @@ function source(kinds: readonly ServedKind[], description: (kind: ServedKind) =>
  * scripts/derive-kinds.ts\` from its discovery and OpenAPI; not to be edited.
  */
 import type * as k8s from '@kubernetes/client-node';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { Resource } from '../base/resource.ts';
 
 ${consts.join('\n')}`;
 }

@@ -6,7 +6,7 @@
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { isJsonObject, ownMember, sameJson } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { groupVersion, type Resource } from '../cache/rest/resource.ts';
+import { groupVersion, type Resource } from '../base/resource.ts';
 import type { Field } from './atoms.ts';
 import { builtInTypeName, hasType, innerCode, typeNamed } from './built-in.ts';
 import { quantityOf } from './quantity.ts';

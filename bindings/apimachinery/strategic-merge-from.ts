@@ -8,8 +8,8 @@ import { CapstanError, invalid } from '../base/errors.ts';
 import { noteText, sameExactJson, sameText, textOfNumber } from '../base/exact-json.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import { groupVersion, notResource, type Resource } from '../cache/rest/resource.ts';
+import type { FromServer } from '../base/object.ts';
+import { groupVersion, notResource, type Resource } from '../base/resource.ts';
 import {
   lockedVersion,
   type MergeFromOptions,

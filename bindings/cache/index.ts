@@ -5,6 +5,8 @@
 
 export type { BackoffOptions } from '../base/backoff.ts';
 export { fnv1a64 } from '../base/fnv.ts';
+export type { FromServer, KubeObject } from '../base/object.ts';
+export { defineResource, type IndexFunc, type IndexSpec, type Resource } from '../base/resource.ts';
 export { type LabelSelector, labelMatcher, labelSelectorText } from '../base/selectors.ts';
 export type { DoneChecker } from '../base/wait.ts';
 export { initCacheCore } from '../wasm/cache-core.ts';
@@ -117,12 +119,9 @@ export {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
   ExplicitKey,
-  type FromServer,
-  type KubeObject,
   metaNamespaceKeyFunc,
   splitMetaNamespaceKey,
 } from './rest/keys.ts';
-export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './rest/resource.ts';
 export { compareResourceVersion } from './rest/resource-version.ts';
 export { type Status, StatusError } from './rest/status-error.ts';
 export {

@@ -6,9 +6,9 @@
 import { CapstanError, show } from '../base/errors.ts';
 import { freezeParsed } from '../base/freeze.ts';
 import { excerpt } from '../base/not-json.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import { groupVersion, isBuiltInGroup, type Resource } from '../base/resource.ts';
 import { describeKind, withKind } from '../cache/decode/decoder.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import { groupVersion, isBuiltInGroup, type Resource } from '../cache/rest/resource.ts';
 import { isStatus } from '../cache/rest/status-error.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
 

@@ -8,10 +8,10 @@
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import { type Resource, resourceId } from '../base/resource.ts';
 import { labelSelectorText } from '../base/selectors.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import { type Resource, resourceId } from '../cache/rest/resource.ts';
 import { isNotFound, StatusError } from '../cache/rest/status-error.ts';
 import type { Indexer } from '../cache/store/store.ts';
 import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts';

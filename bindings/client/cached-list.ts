@@ -8,9 +8,9 @@
 
 import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
 import { pathIndexFunc } from '../base/json-path.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import type { IndexSpec } from '../base/resource.ts';
 import { labelMatcher, labelsOf } from '../base/selectors.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import type { IndexSpec } from '../cache/rest/resource.ts';
 import {
   compareResourceVersion,
   isComparableResourceVersion,

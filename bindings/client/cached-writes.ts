@@ -5,8 +5,8 @@
  */
 
 import { requireObject } from '../base/errors.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import type { LiveClient } from './live-client.ts';
 import { objectKeyOf, requireResource } from './paths.ts';
 import type { ResourceCache } from './resource-cache.ts';

@@ -10,9 +10,9 @@ import { CapstanError, requireFunction, requireObject } from '../base/errors.ts'
 import { copyOf, sameExactJson } from '../base/exact-json.ts';
 import { isObjectLike } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer } from '../base/object.ts';
+import { groupVersion, type Resource, resourceId } from '../base/resource.ts';
 import { explaining } from '../base/shared-object.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import { groupVersion, type Resource, resourceId } from '../cache/rest/resource.ts';
 import { answeredWritesOf, isServerSet } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
 import { mergeFrom } from './merge-from.ts';

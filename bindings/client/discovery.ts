@@ -8,10 +8,10 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../base/names.ts';
+import type { KubeObject } from '../base/object.ts';
+import { defineResource, groupVersion, type Resource } from '../base/resource.ts';
 import { abortable } from '../base/wait.ts';
 import { groupPath, groupVersionPath } from '../cache/reflector/discovery.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
-import { defineResource, groupVersion, type Resource } from '../cache/rest/resource.ts';
 import { StatusError } from '../cache/rest/status-error.ts';
 import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { RestClient } from './rest-client.ts';

@@ -14,7 +14,7 @@ import {
   numbersIn,
   sameExactJson,
 } from '../base/exact-json.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { KubeObject } from '../base/object.ts';
 import { StatusError } from '../cache/rest/status-error.ts';
 import { requireJsonText } from './paths.ts';
 

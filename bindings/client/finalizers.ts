@@ -9,9 +9,9 @@
 import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../base/names.ts';
+import type { FromServer } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import { explained, explaining } from '../base/shared-object.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
 import { checkedMetadata, describeObject, listOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';

@@ -5,8 +5,8 @@
 
 import { requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { FromServer } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import type * as api from './types.ts';
 import { noteWrapper, requireClient } from './wrapped-client.ts';
 

@@ -2,9 +2,9 @@
 
 import { requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import { ContinueTokens } from '../cache/reflector/pager.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import type { ListOptions, ObjectList, Reader } from './types.ts';
 
 /** client-go: tools/pager/pager.go defaultPageSize. */

@@ -14,10 +14,10 @@ import {
   requireString,
 } from '../base/errors.ts';
 import { freezeParsed } from '../base/freeze.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import { labelSelectorText } from '../base/selectors.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/rest/metadata-only.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound, isStatus } from '../cache/rest/status-error.ts';
 import {
   listFrom,

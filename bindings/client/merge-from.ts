@@ -8,7 +8,7 @@ import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { copyOf, noteText, sameExactJson, sameText, textOfNumber } from '../base/exact-json.ts';
 import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
 import { requireJsonText } from './paths.ts';
 import type { Patch } from './types.ts';
 

@@ -8,7 +8,7 @@
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { groupVersion } from '../cache/rest/resource.ts';
+import { groupVersion } from '../base/resource.ts';
 import {
   checkedMetadata,
   describeObject,

@@ -5,10 +5,10 @@
 
 import { CapstanError, invalid, requireObject, show } from '../base/errors.ts';
 import { jsonText } from '../base/exact-json.ts';
+import type { KubeObject } from '../base/object.ts';
+import { groupVersion, notResource, type Resource } from '../base/resource.ts';
 import { pathSegment } from '../base/urls.ts';
 import { groupVersionPath } from '../cache/reflector/discovery.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
-import { groupVersion, notResource, type Resource } from '../cache/rest/resource.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 /** Throws CapstanError INVALID_ARGUMENT. */

@@ -6,12 +6,12 @@
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
+import type { Resource } from '../base/resource.ts';
 import { sleep } from '../base/wait.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
 import type { SharedIndexInformer } from '../cache/informer/informer.ts';
 import { type Selection, selectionMatcher } from '../cache/reflector/selection.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import {
   compareResourceVersion,
   isComparableResourceVersion,

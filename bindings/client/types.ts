@@ -6,9 +6,9 @@
  * an answer rejects with TransportError.
  */
 
+import type { FromServer, KubeObject } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import type { LabelSelector } from '../base/selectors.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 
 /** Any resource, whatever its objects and indices. */
 export type AnyResource = Resource<never, string>;

@@ -6,12 +6,12 @@ import { BACKOFF_NAMES, Backoff, type BackoffOptions, guardRandom } from '../bas
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
 import { aborted, CapstanError, invalid, requireFunction, requireMs } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import { deferred, onAbort, sleep } from '../base/wait.ts';
 import { ListWatch } from '../cache/reflector/list-watch.ts';
 import { Reflector } from '../cache/reflector/reflector.ts';
 import type { WatchErrorHandler } from '../cache/reflector/status.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import { isDenied } from '../cache/rest/status-error.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { objectPath, requireNamespace } from './paths.ts';

@@ -4,8 +4,8 @@
  */
 
 import { requireFunction, requireObject } from '../base/errors.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { FromServer } from '../base/object.ts';
+import type { Resource } from '../base/resource.ts';
 import { requireCallOptions } from './option-names.ts';
 import type * as api from './types.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
+import type { KubeObject } from '../base/object.ts';
 import { requireFieldOptions } from './client.ts';
 import { requireMetadata, requireResource } from './paths.ts';
 import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';

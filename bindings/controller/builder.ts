@@ -7,10 +7,10 @@
 import { invalid, requireObject } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
 import type { Request } from '../base/request.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
+import type { Resource } from '../base/resource.ts';
 import type { Namespaces } from '../cache/rest/namespaces.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import type { Controller } from './controller.ts';
 import { buildController } from './create-controller.ts';
 import { type Manager, requireManager } from './manager.ts';

@@ -5,9 +5,9 @@
 
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
+import { notResource, type Resource } from '../base/resource.ts';
 import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
-import { notResource, type Resource } from '../cache/rest/resource.ts';
 import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { type Controller, ReconcileLoop } from './controller.ts';
 import { type Manager, requireManager } from './manager.ts';

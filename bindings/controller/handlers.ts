@@ -13,8 +13,8 @@ import { CapstanError, invalid, requireBoolean, requireFunction, show } from '..
 import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
+import { notResource, type Resource } from '../base/resource.ts';
 import { isThenable } from '../base/wait.ts';
-import { notResource, type Resource } from '../cache/rest/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { comparedAsBytes, objectMetadata, sameVersion, storedRequest } from './metadata.ts';
 import { RequestMap } from './request-map.ts';

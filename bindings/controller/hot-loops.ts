@@ -20,7 +20,7 @@
 import type { Clock } from '../base/clock.ts';
 import { hashText } from '../base/json-value.ts';
 import type { Request } from '../base/request.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { Resource } from '../base/resource.ts';
 import type { WriteRecord } from '../client/written.ts';
 import { contentOf, pathsBetween, pathsOfBody, withoutTimes } from './object-content.ts';
 import type { HotLoopReport } from './report.ts';

@@ -5,8 +5,8 @@
 
 import { requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import { notResource, type Resource } from '../cache/rest/resource.ts';
+import type { FromServer } from '../base/object.ts';
+import { notResource, type Resource } from '../base/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
 import type { Reader } from '../client/types.ts';
 import type { Reconcile, ReconcileContext, Reconciler } from './reconcile.ts';

@@ -26,8 +26,8 @@ import {
 } from '../base/logger.ts';
 import { namesOf } from '../base/names.ts';
 import { type Request, requestKey } from '../base/request.ts';
+import type { Resource } from '../base/resource.ts';
 import { SHUTDOWN_MS } from '../cache/informer/informer-options.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import {
   defaultControllerRateLimiter,
   ItemExponentialFailureRateLimiter,

@@ -15,10 +15,10 @@ import {
 } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer } from '../base/object.ts';
 import type { Request } from '../base/request.ts';
+import type { Resource } from '../base/resource.ts';
 import { explained } from '../base/shared-object.ts';
-import type { FromServer } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import type { Cause } from './source.ts';
 
 /**

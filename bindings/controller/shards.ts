@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { handleError, Seldom } from '../base/handle-error.ts';
 import { type Request, requestKey } from '../base/request.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { Resource } from '../base/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, SourceQueue } from './source.ts';
 

@@ -9,9 +9,9 @@
 
 import type { Logger } from '../base/logger.ts';
 import { namesOf } from '../base/names.ts';
+import type { KubeObject } from '../base/object.ts';
 import type { Request } from '../base/request.ts';
 import type { Change } from '../cache/bytes/change.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 
 /** An object was created, or existed when the source started. */

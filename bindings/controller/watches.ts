@@ -7,12 +7,12 @@
 import type { Clock } from '../base/clock.ts';
 import { CapstanError, invalid, requireBoolean } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import type { FromServer, KubeObject } from '../base/object.ts';
 import type { Request } from '../base/request.ts';
+import { notResource, type Resource } from '../base/resource.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
-import type { FromServer, KubeObject } from '../cache/rest/keys.ts';
 import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
-import { notResource, type Resource } from '../cache/rest/resource.ts';
 import type { Indexer } from '../cache/store/store.ts';
 import {
   enqueueRequestForObject,

@@ -3,7 +3,7 @@
  * scripts/derive-kinds.ts` from its discovery and OpenAPI; not to be edited.
  */
 import type * as k8s from '@kubernetes/client-node';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { Resource } from '../base/resource.ts';
 
 /**
  * Binding ties one object to another; for example, a pod is bound to a node by a scheduler.

@@ -13,10 +13,10 @@ import { invalid, requireBoolean, requireObject } from '../base/errors.ts';
 import { fnv1a64 } from '../base/fnv.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Request } from '../base/request.ts';
+import { resourceId } from '../base/resource.ts';
 import { abortable, deferred, sleep } from '../base/wait.ts';
 import { ListWatch, type Resource, type Transport } from '../cache/index.ts';
 import type { HashRange } from '../cache/rest/hash-ranges.ts';
-import { resourceId } from '../cache/rest/resource.ts';
 import type { EventSink } from '../client/index.ts';
 import {
   notOwned,

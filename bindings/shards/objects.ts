@@ -3,7 +3,7 @@
  * annotation; the Lease of the coordinator; and the ConfigMap of the map.
  */
 import { isJsonObject } from '../base/json-value.ts';
-import type { Resource } from '../cache/rest/resource.ts';
+import type { Resource } from '../base/resource.ts';
 import type { LeaseSpec } from '../leaderelection/lock.ts';
 import type { LeaseView, MapView, MemberState } from './cluster-view.ts';
 import type { LeaseContent } from './machine.ts';

@@ -5,10 +5,10 @@
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { isJsonObject } from '../base/json-value.ts';
+import type { Resource } from '../base/resource.ts';
 import { pathSegment } from '../base/urls.ts';
 import { abortable } from '../base/wait.ts';
 import { groupVersionPath } from '../cache/reflector/discovery.ts';
-import type { Resource } from '../cache/rest/resource.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { Deadline } from '../leaderelection/deadline.ts';
 import { requestJson } from '../leaderelection/lease-requests.ts';

@@ -6,7 +6,7 @@
 
 import { CapstanError, requireObject, show } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import type { IndexSpec, Resource } from '../cache/rest/resource.ts';
+import type { IndexSpec, Resource } from '../base/resource.ts';
 import { Indexer } from '../cache/store/store.ts';
 import { isLiveRead } from '../client/cached-client.ts';
 import { requireUnpaged, selectFrom } from '../client/cached-list.ts';

@@ -4,8 +4,8 @@
  */
 import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
+import { notResource, type Resource } from '../base/resource.ts';
 import { pathSegment } from '../base/urls.ts';
-import { notResource, type Resource } from '../cache/rest/resource.ts';
 import {
   type AdmissionHandlers,
   type Defaulter,

@@ -4,7 +4,7 @@
  */
 import { CapstanError, invalid, requireFunction, requireString } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { defineResource, type Resource } from '../cache/rest/resource.ts';
+import { defineResource, type Resource } from '../base/resource.ts';
 import type { ObjectMeta } from '../client/metadata.ts';
 import type { WebhookClientConfig, WebhookOptions } from '../manager/webhook-server.ts';
 import { RecordedWebhooks } from './recorded.ts';

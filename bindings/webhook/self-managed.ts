@@ -11,8 +11,8 @@ import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
+import { defineResource, type Resource } from '../base/resource.ts';
 import { sleep } from '../base/wait.ts';
-import { defineResource, type Resource } from '../cache/rest/resource.ts';
 import {
   type Client,
   isAlreadyExists,

@@ -9,6 +9,7 @@
 import { CapstanError } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
 import { fromJson } from '../../base/not-json.ts';
+import type { KubeObject } from '../../base/object.ts';
 import {
   END,
   ESCAPED_NAMES,
@@ -63,7 +64,6 @@ import {
 } from '../decode/limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
-import type { KubeObject } from '../rest/keys.ts';
 import { ByteBudget } from './budget.ts';
 import { lazyObject, storedObjectOf } from './lazy.ts';
 import type { StoredObject } from './stored-object.ts';

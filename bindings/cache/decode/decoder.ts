@@ -10,9 +10,9 @@
 import { CapstanError, show } from '../../base/errors.ts';
 import { isJsonObject } from '../../base/json-value.ts';
 import { excerpt, fromJson } from '../../base/not-json.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { isBuiltInGroup } from '../../base/resource.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
-import type { KubeObject } from '../rest/keys.ts';
-import { isBuiltInGroup } from '../rest/resource.ts';
 import { isStatus, type Status } from '../rest/status-error.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
 import type { DecoderOptions } from './limits.ts';

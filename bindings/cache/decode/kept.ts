@@ -3,7 +3,7 @@
  * dropped or a transform changes it. A client that writes such an object back would delete the
  * rest.
  */
-import type { KubeObject } from '../rest/keys.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { trimOf, trimValue } from './trim.ts';
 
 /** The options of a cache that change its objects. */

@@ -8,6 +8,8 @@ import {
 } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/json-value.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
+import type { KubeObject } from '../../base/object.ts';
+import type { Resource } from '../../base/resource.ts';
 import {
   type CacheLimits,
   LIMIT_NAMES,
@@ -15,9 +17,7 @@ import {
   requireCacheLimits,
 } from '../decode/limits.ts';
 import type { ListWatchOptions } from '../reflector/list-watch.ts';
-import type { KubeObject } from '../rest/keys.ts';
 import { requireNamespaces } from '../rest/namespaces.ts';
-import type { Resource } from '../rest/resource.ts';
 import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
 
 /**

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError, tell } from '../../base/handle-error.ts';
-import type { Resource } from '../rest/resource.ts';
+import type { Resource } from '../../base/resource.ts';
 
 /** The labels of an informer's metrics. */
 export interface InformerIdentity {

@@ -13,6 +13,7 @@ import {
 } from '../../base/errors.ts';
 import { handleError, tell } from '../../base/handle-error.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import type { IndexSpec } from '../../base/resource.ts';
 import type { DoneChecker } from '../../base/wait.ts';
 import { TimeSlice, within } from '../../base/wait.ts';
 import { LazyChange } from '../bytes/change.ts';
@@ -30,7 +31,6 @@ import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from '../queue/
 import type { ListWatch } from '../reflector/list-watch.ts';
 import { Reflector } from '../reflector/reflector.ts';
 import { REFLECTOR_NAMES, type ReflectorOptions } from '../reflector/reflector-options.ts';
-import type { IndexSpec } from '../rest/resource.ts';
 import { CacheIndexer } from '../store/cache-indexer.ts';
 import type { Indexer } from '../store/store.ts';
 

@@ -8,7 +8,8 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { invalid, requireFunction, requireNumber } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { DeletedFinalStateUnknown, type KubeObject } from '../rest/keys.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import type { Store } from '../store/store-types.ts';
 import type { KeyFunc } from './keyed-store.ts';
 

@@ -18,12 +18,8 @@ import { handleError } from '../../base/handle-error.ts';
 import { pathIndexFunc } from '../../base/json-path.ts';
 import { LRUExpire } from '../../base/lru-expire.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import {
-  type DeletedFinalStateUnknown,
-  isTombstone,
-  type KubeObject,
-  metaNamespaceKeyFunc,
-} from '../rest/keys.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { type DeletedFinalStateUnknown, isTombstone, metaNamespaceKeyFunc } from '../rest/keys.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 import type { Indexer } from '../store/store.ts';
 import type { Store } from '../store/store-types.ts';

@@ -4,8 +4,8 @@
  * IndexFuncToKeyFuncAdapter.
  */
 import { invalid } from '../../base/errors.ts';
+import type { IndexFunc } from '../../base/resource.ts';
 import { isTombstone, metaNamespaceKeyFunc, splitMetaNamespaceKey } from '../rest/keys.ts';
-import type { IndexFunc } from '../rest/resource.ts';
 
 /**
  * Namespace and name of an object; the namespace is "" for a cluster-scoped one. client-go:

@@ -4,8 +4,9 @@
  */
 import { CapstanError } from '../../base/errors.ts';
 import { pathIndexFunc } from '../../base/json-path.ts';
-import { DeletedFinalStateUnknown, type KubeObject } from '../rest/keys.ts';
-import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../../base/resource.ts';
+import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import { Indexer } from '../store/store.ts';
 import { applyEach } from '../store/store-types.ts';
 

@@ -8,8 +8,8 @@ import { textOfError } from '../../base/error-text.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
 import { handleError } from '../../base/handle-error.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { storedObjectOf } from '../bytes/lazy.ts';
-import type { KubeObject } from '../rest/keys.ts';
 import type { TransformFunc } from './queue.ts';
 
 /**

@@ -8,9 +8,14 @@ import { systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { objectFromJson } from '../../base/not-json.ts';
+import {
+  defineResource,
+  groupVersion,
+  isBuiltInGroup,
+  type Resource,
+} from '../../base/resource.ts';
 import { pathSegment } from '../../base/urls.ts';
 import { within } from '../../base/wait.ts';
-import { defineResource, groupVersion, isBuiltInGroup, type Resource } from '../rest/resource.ts';
 import { type Caller, sendWithRepeats } from '../rest/rest.ts';
 import {
   isNotFound,

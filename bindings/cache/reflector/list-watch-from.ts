@@ -7,9 +7,9 @@ import { type Clock, requireClock, systemClock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
 import { hasCode, invalid, requireFunction, requireMs } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { groupVersion, notResource, type Resource } from '../../base/resource.ts';
 import { abortable, onAbort, sleep } from '../../base/wait.ts';
-import type { KubeObject } from '../rest/keys.ts';
-import { groupVersion, notResource, type Resource } from '../rest/resource.ts';
 import { isStatusError, type Status } from '../rest/status-error.ts';
 import {
   type Transport,

@@ -14,6 +14,7 @@ import {
 } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
+import { groupVersion, notResource, type Resource } from '../../base/resource.ts';
 import { pathSegment } from '../../base/urls.ts';
 import { isThenable } from '../../base/wait.ts';
 import {
@@ -26,7 +27,6 @@ import {
 import { type Exchange, tooLargeError } from '../rest/exchange.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { noteMetadataOnly } from '../rest/metadata-only.ts';
-import { groupVersion, notResource, type Resource } from '../rest/resource.ts';
 import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from '../rest/status-error.ts';
 import { requireTransport, type Transport, type TransportRequest } from '../rest/transport.ts';

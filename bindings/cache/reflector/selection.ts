@@ -4,8 +4,8 @@
  */
 
 import { pathIndexFunc } from '../../base/json-path.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { type Labels, labelMatcher } from '../../base/selectors.ts';
-import type { KubeObject } from '../rest/keys.ts';
 
 /** `path=value` or `path!=value`; the fields of field selectors are paths into the object. */
 const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;

@@ -5,8 +5,8 @@
  */
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 import { fnv1a64 } from '../../base/fnv.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { MOST_RANGES } from '../../generated/abi.ts';
-import type { KubeObject } from './keys.ts';
 
 /**
  * Hashes from `from` to below `to`, from 0n to 2n ** 64n: FNV-1a of the namespace, or of the name

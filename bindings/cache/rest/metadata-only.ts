@@ -3,7 +3,7 @@
  * whole objects, so that only the missing members tell them apart; writing one back would delete
  * these members on the server.
  */
-import { type Resource, resourceId } from './resource.ts';
+import { type Resource, resourceId } from '../../base/resource.ts';
 
 /** Entries are never removed, because objects outlive their informer. */
 const resources = new Set<string>();

@@ -6,9 +6,10 @@
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { handleError, Seldom } from '../../base/handle-error.ts';
+import type { KubeObject } from '../../base/object.ts';
+import type { IndexSpec } from '../../base/resource.ts';
 import type { ExpectedKind } from '../decode/decoder.ts';
-import { deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from '../rest/keys.ts';
-import type { IndexSpec } from '../rest/resource.ts';
+import { deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
 import { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
 import { Indexer } from './store.ts';
 

@@ -5,6 +5,8 @@
 
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 import { parsePath, pathIndexFunc } from '../../base/json-path.ts';
+import type { KubeObject } from '../../base/object.ts';
+import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../../base/resource.ts';
 import type { IsOver, Steps } from '../../base/wait.ts';
 import { CHANGED_METADATA, CHANGED_SPEC, CHANGED_STATUS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
@@ -12,8 +14,6 @@ import { IndexMap } from '../../wasm/index-map.ts';
 import { PathBlock } from '../../wasm/path-block.ts';
 import { ANY } from '../bytes/change.ts';
 import type { StoredObject } from '../bytes/stored-object.ts';
-import type { KubeObject } from '../rest/keys.ts';
-import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
 import type { Column } from './column.ts';
 
 /** The values of an object in one index. A single value, the usual case, needs no array. */

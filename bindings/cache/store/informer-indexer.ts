@@ -1,5 +1,5 @@
 /** The type of an informer's cache, whose objects all came from a server. */
-import type { FromServer } from '../rest/keys.ts';
+import type { FromServer } from '../../base/object.ts';
 import type { Indexer, ListAsyncOptions } from './store.ts';
 
 /**

@@ -4,8 +4,8 @@
  */
 
 import { namesOf, requireNames } from '../../base/names.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { type LabelSelector, labelMatcher, labelsOf } from '../../base/selectors.ts';
-import type { KubeObject } from '../rest/keys.ts';
 import { namespaceIndex } from './indices.ts';
 import type { ListAsyncOptions } from './store.ts';
 

@@ -10,6 +10,8 @@
 
 import { invalid, requireString } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import { type KubeObject, resourceVersionOf } from '../../base/object.ts';
+import type { IndexSpec } from '../../base/resource.ts';
 import { type LabelSelector, labelMatcher, labelsOf } from '../../base/selectors.ts';
 import { type IsOver, inTurns, NEVER_OVER, runSteps, type Steps } from '../../base/wait.ts';
 import { NO_MEMORY } from '../../generated/abi.ts';
@@ -23,13 +25,7 @@ import type { StoredObject } from '../bytes/stored-object.ts';
 import { StoredObjects } from '../bytes/stored-objects.ts';
 import type { ExpectedKind } from '../decode/decoder.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
-import {
-  DeletedFinalStateUnknown,
-  deletionHandlingMetaNamespaceKeyFunc,
-  type KubeObject,
-  resourceVersionOf,
-} from '../rest/keys.ts';
-import type { IndexSpec } from '../rest/resource.ts';
+import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
 import { Column } from './column.ts';
 import { Indices, type Values } from './indices.ts';
 import { type ReplacedStore, type Replacement, replacement } from './replacement.ts';

@@ -11,6 +11,7 @@
 import { CapstanError, show } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
 import { handleError } from '../../base/handle-error.ts';
+import type { KubeObject } from '../../base/object.ts';
 import { type ExpectedKind, withKind } from '../decode/decoder.ts';
 import type { DecoderOptions } from '../decode/limits.ts';
 import { trimOf, trimValue } from '../decode/trim.ts';
@@ -20,7 +21,6 @@ import type { HashRanges } from '../rest/hash-ranges.ts';
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
-  type KubeObject,
   metaNamespaceKeyFunc,
 } from '../rest/keys.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';

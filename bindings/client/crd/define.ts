@@ -6,13 +6,13 @@
 
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import type { FromServer } from '../../cache/rest/keys.ts';
+import type { FromServer } from '../../base/object.ts';
 import {
   defineResource,
   groupVersion,
   type IndexSpec,
   type Resource,
-} from '../../cache/rest/resource.ts';
+} from '../../base/resource.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 import type {

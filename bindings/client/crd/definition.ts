@@ -2,7 +2,7 @@
  * The type and resource of CustomResourceDefinitions: apiextensions.k8s.io/v1, as far as they are
  * used here.
  */
-import { defineResource, type Resource } from '../../cache/rest/resource.ts';
+import { defineResource, type Resource } from '../../base/resource.ts';
 import type { Condition } from '../conditions.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { StructuralSchema } from './structural-schema.ts';

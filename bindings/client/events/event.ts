@@ -6,8 +6,8 @@
 
 import { CapstanError, invalid, isError, show } from '../../base/errors.ts';
 import { namesOf } from '../../base/names.ts';
+import { defineResource, groupVersion, type Resource } from '../../base/resource.ts';
 import { formatMicroTime } from '../../base/times.ts';
-import { defineResource, groupVersion, type Resource } from '../../cache/rest/resource.ts';
 import { checkedMetadata, type ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 

@@ -3,8 +3,9 @@
  * read `count` and `lastTimestamp`. The API server stores both as the same objects. client-go:
  * tools/events, tools/record.
  */
+
+import { defineResource, type Resource } from '../../base/resource.ts';
 import { formatTime } from '../../base/times.ts';
-import { defineResource, type Resource } from '../../cache/rest/resource.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 import { type EventType, eventResource, type ObjectReference } from './event.ts';

@@ -13,8 +13,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError } from '../../base/errors.ts';
+import type { Resource } from '../../base/resource.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
-import type { Resource } from '../../cache/rest/resource.ts';
 import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import type { Writer } from '../types.ts';
 import type { EventForm } from './forms.ts';

@@ -3,7 +3,7 @@
  * part of serving.ts, which calls this; what is stored is the part of registry/.
  */
 import type { Clock } from '../../base/clock.ts';
-import { isBuiltInGroup } from '../../cache/rest/resource.ts';
+import { isBuiltInGroup } from '../../base/resource.ts';
 import {
   type Answer,
   answer,

@@ -5,11 +5,11 @@
  */
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
+import type { IndexSpec } from '../../../bindings/base/resource.ts';
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import type { StoredObject } from '../../../bindings/cache/bytes/stored-object.ts';
 import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
-import type { IndexSpec } from '../../../bindings/cache/rest/resource.ts';
 import {
   labelIndex,
   metaNamespaceIndexFunc,

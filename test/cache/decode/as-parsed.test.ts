@@ -6,8 +6,8 @@
 
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../bindings/base/object.ts';
 import type { Decoder } from '../../../bindings/cache/decode/decoder.ts';
-import type { KubeObject } from '../../../bindings/cache/rest/keys.ts';
 import { decoders, expectedKind } from '../../helpers/cache/decoders.ts';
 import { Random, testSeed } from '../../helpers/random.ts';
 import { RandomDocuments } from './documents.ts';

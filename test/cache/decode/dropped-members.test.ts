@@ -4,12 +4,12 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import type { KubeObject } from '../../../bindings/base/object.ts';
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
 import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
 import type { DecoderOptions } from '../../../bindings/cache/decode/limits.ts';
-import type { KubeObject } from '../../../bindings/cache/rest/keys.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { setUp } from '../../helpers/cache/recording-handlers.ts';

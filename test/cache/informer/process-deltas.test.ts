@@ -3,6 +3,7 @@
  * controller_test.go name their upstream test.
  */
 import { describe, expect, test, vi } from 'vitest';
+import type { KubeObject } from '../../../bindings/base/object.ts';
 import {
   type DeltaHandler,
   type DeltaStore,
@@ -13,7 +14,6 @@ import {
 import type { Delta } from '../../../bindings/cache/queue/deltas.ts';
 import {
   DeletedFinalStateUnknown,
-  type KubeObject,
   metaNamespaceKeyFunc,
 } from '../../../bindings/cache/rest/keys.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';

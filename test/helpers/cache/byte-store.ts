@@ -1,7 +1,8 @@
 /** A store of bytes with its decoder, as an informer has them. */
+
+import type { IndexSpec } from '../../../bindings/base/resource.ts';
 import type { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import type { Frame, FrameReader } from '../../../bindings/cache/decode/decoder.ts';
-import type { IndexSpec } from '../../../bindings/cache/rest/resource.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
 
 export interface Thing {

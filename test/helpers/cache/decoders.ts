@@ -1,4 +1,6 @@
 /** Every decoder, for tests that each of them must pass. */
+
+import type { KubeObject } from '../../../bindings/base/object.ts';
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
 import {
@@ -6,7 +8,6 @@ import {
   type ExpectedKind,
   jsonDecoder,
 } from '../../../bindings/cache/decode/decoder.ts';
-import type { KubeObject } from '../../../bindings/cache/rest/keys.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 
 export interface TestedDecoder {

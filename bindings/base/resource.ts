@@ -2,11 +2,11 @@
  * Describes a resource: its group, version, kind and plural, the type of its objects, and the
  * indices of its caches.
  */
-import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
-import { parsePath } from '../../base/json-path.ts';
-import { namesOf, requireNames } from '../../base/names.ts';
-import { pathSegment } from '../../base/urls.ts';
-import type { FromServer } from './keys.ts';
+import { CapstanError, invalid, requireFunction } from './errors.ts';
+import { parsePath } from './json-path.ts';
+import { namesOf, requireNames } from './names.ts';
+import type { FromServer } from './object.ts';
+import { pathSegment } from './urls.ts';
 
 /**
  * The index values of an object: any number, also none; duplicates are allowed. client-go:
