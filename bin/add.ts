@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { manifestsOf } from './crd.ts';
 import {

@@ -2,7 +2,7 @@
  * Wraps errors of other modules and of the file system in a CapstanError that says what was tried
  * and why it failed, with the error as cause.
  */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 /** @throws CapstanError INVALID_ARGUMENT for whatever `run` throws */
 export async function attempt<T>(what: string, run: () => T | Promise<T>): Promise<T> {

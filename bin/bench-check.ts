@@ -2,7 +2,7 @@
  * Checks what a queue hands out: each added key is handed out after its last add, a delayed one
  * after its time, and no key is held by two workers at once.
  */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 export class HandoutCheck {
   handouts = 0;

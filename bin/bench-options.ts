@@ -1,5 +1,5 @@
 /** The options of `capstan bench`, as parsed from the command line. */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import type { WorkloadOptions } from './bench-workload.ts';
 import { text } from './command.ts';
 import { nearestWord } from './nearest.ts';

@@ -3,8 +3,7 @@
  * module. Each is made by a function that gets a clock, so that delays pass in virtual time too.
  */
 import { pathToFileURL } from 'node:url';
-import { CapstanError } from 'capstan';
-import { type Clock, DelayingQueue, WorkQueue } from 'capstan/workqueue';
+import { CapstanError, type Clock, DelayingQueue, WorkQueue } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { NaivePort } from './naive-port.ts';
 import { nearestWord } from './nearest.ts';

@@ -3,7 +3,7 @@
  * delayed, and how long each key is worked on. All of it follows from the options and the seed, so
  * each queue and each round gets the same.
  */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 export interface WorkloadOptions {
   /** Adds of a round without a pace. */

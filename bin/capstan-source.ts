@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import type { PackageFacts } from './project-manifest.ts';
 

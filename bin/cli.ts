@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { addKind } from './add.ts';
 import { attempt, thrownText } from './attempt.ts';
 import { runBench } from './bench.ts';

@@ -2,8 +2,7 @@
  * Measures what the calls of a queue cost: adds, gets and dones as fast as one thread makes them,
  * with delays in virtual time.
  */
-import { CapstanError } from 'capstan';
-import { FakeClock } from 'capstan/workqueue';
+import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { HandoutCheck } from './bench-check.ts';
 import type { BenchPeer } from './bench-queues.ts';
 import type { Adds } from './bench-workload.ts';

@@ -2,10 +2,11 @@
  * Makes a client of the cluster that a kubeconfig names. The optional peer
  * `@kubernetes/client-node` reads the kubeconfig.
  */
-import { CapstanError } from 'capstan';
+
 import type { Transport } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { text } from './command.ts';
 

@@ -1,5 +1,5 @@
 /** What commands share: types of flags, what they print, and the error for wrong arguments. */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 /** Flags as `parseArgs` of Node declares them. */
 export const text = { type: 'string' } as const;

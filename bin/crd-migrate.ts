@@ -4,7 +4,7 @@
  * object, which changes no field and overwrites no write of another client. Kubernetes: the storage
  * version migrator.
  */
-import { CapstanError } from 'capstan';
+
 import { defineResource, type KubeObject, type StatusError } from 'capstan/cache';
 import {
   type Client,
@@ -18,6 +18,7 @@ import {
   retryOnConflict,
   retryOnError,
 } from 'capstan/client';
+import { CapstanError } from 'capstan/workqueue';
 
 /** The progress of a migration. */
 export interface MigrationState {

@@ -3,8 +3,8 @@
  */
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { CapstanError } from 'capstan';
 import type { CustomResourceDefinition } from 'capstan/client';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 

@@ -7,7 +7,7 @@
  */
 import { readdir } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import type { CapstanSource } from './capstan-source.ts';
 import { type PackageFacts, projectManifest } from './project-manifest.ts';

@@ -2,7 +2,7 @@
  * The package.json of a new project. Its dependencies have the versions that this package is tested
  * with, read from this package's own manifest.
  */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 /** The members of this package's manifest that are used. */
 export interface PackageFacts {

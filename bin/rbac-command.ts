@@ -1,7 +1,7 @@
 /** The arguments of `capstan rbac`, and what it prints. */
 import { resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { flag, type Printed, text, texts, usage } from './command.ts';
 import { documentsIn, readSource } from './definition-files.ts';

@@ -1,6 +1,7 @@
 /** Reads the requests of a program: from the record of a manager, or an API server's audit log. */
-import { CapstanError } from 'capstan';
+
 import type { AccessEntry } from 'capstan/client';
+import { CapstanError } from 'capstan/workqueue';
 
 /** Requests with the same verb, resource and namespace. */
 export interface Asked {

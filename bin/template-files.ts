@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CapstanError } from 'capstan';
 import { defineCustomResource, withJsonSchema } from 'capstan/client';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { isKeyword } from './yaml.ts';
 

@@ -2,8 +2,9 @@
  * `capstan types`: generates TypeScript types and resources from CustomResourceDefinitions. The
  * output depends only on the definitions, not on their order or source.
  */
-import { CapstanError } from 'capstan';
+
 import type { CRDVersion, CustomResourceDefinition } from 'capstan/client';
+import { CapstanError } from 'capstan/workqueue';
 import { docOf, interfacesOf, literal, pascal, TypeNames, WIDTH } from './type-text.ts';
 
 /** Names that the output imports. */

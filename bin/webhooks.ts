@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { CapstanError } from 'capstan';
 import { type WebhookConfigurationsOptions, webhookConfigurations } from 'capstan/webhook';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 
 /**

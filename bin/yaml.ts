@@ -3,7 +3,7 @@
  * 1.2 returns the same data. A string that either version could read as another type is quoted as
  * in JSON.
  */
-import { CapstanError } from 'capstan';
+import { CapstanError } from 'capstan/workqueue';
 
 /** The YAML text, which ends in a line feed. Undefined members are omitted, as in JSON. */
 export function yamlOf(value: unknown): string {

@@ -16,10 +16,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { installTool } from '../../scripts/install-tool.ts';
 import { Chromium, findChromium } from '../../test/helpers/chromium.ts';
 import { finishesWithin, launch, onPath } from '../../test/runtimes/launch.ts';
-import { type Runtime, runtimes } from '../../test/runtimes/runtimes.ts';
+import { installRuntimes, type Runtime, runtimes } from '../../test/runtimes/runtimes.ts';
 import { type Figure, geometricMean, layout, showCount } from '../measure/figures.ts';
 import { flagsOrExit } from '../measure/flags.ts';
 import { workloads } from '../peers/naive-ts/workloads.mjs';
@@ -184,13 +183,7 @@ function show(engine: string, counts: readonly number[], figures: readonly Figur
 }
 
 const wanted = ENGINES.filter((engine) => flags.engine === 'all' || flags.engine === engine);
-if (wanted.some((engine) => measureOf(engine) === undefined)) {
-  try {
-    installTool('runtimes');
-  } catch (error) {
-    console.error((error as Error).message); // those of this machine are measured
-  }
-}
+if (wanted.some((engine) => measureOf(engine) === undefined)) installRuntimes();
 await build({
   entryPoints: [fileURLToPath(new URL('engines-load.ts', import.meta.url))],
   outfile: bundle,

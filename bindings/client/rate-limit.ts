@@ -8,9 +8,9 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { aborted, invalid, requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import { TokenBucket } from '../base/token-bucket.ts';
 import { abortable, sleep } from '../base/wait.ts';
 import { closeWith, requireTransport, type Transport } from '../cache/rest/transport.ts';
-import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */
 const QPS = 5;
@@ -37,7 +37,7 @@ const NAMES = namesOf<RateLimitOptions>()({ qps: 1, burst: 1, clock: 1 });
  * const informers = newSharedInformerFactory(rateLimitedTransport(transport, limiter));
  */
 export class RequestRateLimiter {
-  readonly #bucket: BucketRateLimiter;
+  readonly #bucket: TokenBucket;
   readonly #clock: Clock;
   /** Settles after the last request of the queue. */
   #last: Promise<unknown> = Promise.resolve();
@@ -50,7 +50,7 @@ export class RequestRateLimiter {
     const { qps = QPS, burst = BURST, clock = systemClock } = options;
     if (typeof qps !== 'number' || !(qps > 0)) throw invalid('rateLimit.qps', 'a number > 0', qps);
     requireInteger('rateLimit.burst', burst, 1);
-    this.#bucket = new BucketRateLimiter(qps, burst, { clock });
+    this.#bucket = new TokenBucket(qps / 1000, burst, clock);
     this.#clock = clock;
   }
 
@@ -86,7 +86,7 @@ export class RequestRateLimiter {
   async #turn(before: Promise<unknown>, signal: AbortSignal): Promise<void> {
     await abortable(before, signal);
     signal.throwIfAborted();
-    this.#due ??= this.#clock.now() + this.#bucket.when('');
+    this.#due ??= this.#clock.now() + this.#bucket.reserve();
     const delay = this.#due - this.#clock.now();
     if (delay > 0) await sleep(this.#clock, delay, signal);
     signal.throwIfAborted();

@@ -13,6 +13,7 @@ import {
 } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { requestKey } from '../base/request.ts';
+import { TokenBucket } from '../base/token-bucket.ts';
 import type { KeyFunction } from '../wasm/keys.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
@@ -55,11 +56,7 @@ export const LIMITER_NAMES = namesOf<LimiterOptions<never>>()({ clock: 1, key: 1
  * new BucketRateLimiter(10, 100);
  */
 export class BucketRateLimiter<T = string> implements RateLimiter<T> {
-  readonly #perMs: number;
-  readonly #burst: number;
-  readonly #clock: Clock;
-  #tokens: number;
-  #last: number;
+  readonly #bucket: TokenBucket;
 
   constructor(qps: number, burst: number, options?: LimiterOptions<T>) {
     if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
@@ -67,21 +64,11 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
     if (options !== undefined)
       requireNames('options', options, 'option of a limiter', LIMITER_NAMES);
     requireClock('clock', options?.clock);
-    this.#perMs = qps / 1000;
-    this.#burst = burst;
-    this.#clock = options?.clock ?? systemClock;
-    this.#tokens = burst;
-    this.#last = this.#clock.now();
+    this.#bucket = new TokenBucket(qps / 1000, burst, options?.clock ?? systemClock);
   }
 
   when(_item: T): number {
-    if (this.#perMs === Number.POSITIVE_INFINITY) return 0;
-    if (this.#burst === 0) return Number.POSITIVE_INFINITY; // nothing can ever be reserved
-    const now = this.#clock.now();
-    const elapsed = Math.max(now - this.#last, 0);
-    this.#last = now;
-    this.#tokens = Math.min(this.#tokens + elapsed * this.#perMs, this.#burst) - 1;
-    return this.#tokens < 0 ? -this.#tokens / this.#perMs : 0;
+    return this.#bucket.reserve();
   }
 
   forget(_item: T): void {}

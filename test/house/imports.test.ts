@@ -45,7 +45,7 @@ const RULES: Rules = {
       'cache/informer',
     ],
     cache: ['base', 'wasm', 'cache'],
-    client: ['base', 'workqueue', 'cache'],
+    client: ['base', 'cache'],
     apimachinery: ['base', 'client'],
     kinds: ['base'],
     leaderelection: ['base', 'cache'],

@@ -7,7 +7,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { installTool } from '../../scripts/install-tool.ts';
 import { testSeed } from '../helpers/random.ts';
 import { bundleHost, type Host, installPackage, type Project } from './bundle.ts';
 import { checkBundles, checkPolicy, checkRequire, type Tools } from './checks.ts';
@@ -22,7 +21,7 @@ import {
   type RuntimeOutcome,
   runtimesJsonReport,
 } from './outcome.ts';
-import { type Runtime, runtimes, tools } from './runtimes.ts';
+import { installRuntimes, type Runtime, runtimes, tools } from './runtimes.ts';
 import { describeError, type Result } from './shim/registry.ts';
 
 interface Check {
@@ -41,18 +40,6 @@ const checks: readonly Check[] = [
   { name: 'jsr', needs: ['deno'], run: checkJsr },
 ];
 const names = [...runtimes, ...checks].map(({ name }) => name);
-
-/**
- * Installs the runtimes once per lock file. A failure does not end the run: installed ones are
- * used, missing ones are named.
- */
-function installTools(): void {
-  try {
-    installTool('runtimes'); // 1 GB on disk
-  } catch (error) {
-    console.log(describeError(error));
-  }
-}
 
 async function measured(
   name: string,
@@ -164,7 +151,7 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`unknown: ${unknown.join(', ')}. Known are: ${names.join(', ')}`);
     return 1;
   }
-  installTools();
+  installRuntimes();
   const found = new Map(runtimes.map((runtime) => [runtime, runtime.find()]));
   if (values.list) {
     for (const [{ name, missing }, path] of found)

@@ -1,14 +1,28 @@
 /** The runtimes: where each is found, its default key table, and how the suite runs on it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installTool } from '../../scripts/install-tool.ts';
 import { root } from '../helpers/repository.ts';
 import { inBrowser } from './browser.ts';
 import type { Project } from './bundle.ts';
 import { onPath, type RuntimeProgram, suiteIn } from './launch.ts';
 import type { Claims, ClusterClaims, SuiteMessage, SuiteReport } from './report.ts';
+import { describeError } from './shim/registry.ts';
 
 export const tools = join(root, 'tools/runtimes');
 const modules = join(tools, 'node_modules');
+
+/**
+ * Installs the runtimes, 1 GB on disk, once per lock file. A failure is printed: installed ones are
+ * used, missing ones are named.
+ */
+export function installRuntimes(): void {
+  try {
+    installTool('runtimes');
+  } catch (error) {
+    console.error(describeError(error));
+  }
+}
 
 /** For a suite that takes less than half a minute, on a busy machine. */
 const LIMIT_MS = 180_000;

@@ -6,11 +6,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LRUExpire } from '../../base/lru-expire.ts';
-
-interface Bucket {
-  tokens: number;
-  at: number;
-}
+import { TokenBucket } from '../../base/token-bucket.ts';
 
 /** client-go: maxLruCacheEntries. An object beyond these counts as new. */
 const MAX_OBJECTS = 4096;
@@ -19,7 +15,7 @@ export class SpamFilter {
   readonly #clock: Clock;
   readonly #burst: number;
   readonly #refillPeriod: number;
-  readonly #buckets: LRUExpire<Bucket>;
+  readonly #buckets: LRUExpire<TokenBucket>;
 
   /** @param refillPeriod milliseconds per token */
   constructor(clock: Clock, burst: number, refillPeriod: number) {
@@ -31,13 +27,9 @@ export class SpamFilter {
 
   /** Takes a token of this source and object; false if there is none. */
   accept(key: string): boolean {
-    const now = this.#clock.now();
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, at: now };
-    bucket.tokens = Math.min(bucket.tokens + (now - bucket.at) / this.#refillPeriod, this.#burst);
-    bucket.at = now;
-    const accepted = bucket.tokens >= 1;
-    if (accepted) bucket.tokens--;
+    const bucket =
+      this.#buckets.get(key) ?? new TokenBucket(1 / this.#refillPeriod, this.#burst, this.#clock);
     this.#buckets.set(key, bucket, Number.POSITIVE_INFINITY);
-    return accepted;
+    return bucket.allow();
   }
 }
