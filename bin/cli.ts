@@ -133,7 +133,7 @@ given CustomResourceDefinitions. These are in files, at addresses or on stdin (-
 or exports of modules. YAML needs the package "yaml". Objects of other kinds are ignored.
 
   --cluster              takes the definitions of the cluster of the kubeconfig
-  --kubeconfig <file>    of that cluster   (default: KUBECONFIG, ~/.kube/config or the own Pod)
+  --kubeconfig <file>    of that cluster   (default: KUBECONFIG, the own Pod, ~/.kube/config)
   --context <name>       of the kubeconfig (default: its current one)
   --group <group>        writes only this group; may be given several times
   --kind <Kind>          writes only this kind; may be given several times

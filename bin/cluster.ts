@@ -5,18 +5,11 @@
 
 import type { Transport } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
-import { kubeConfigTransport } from 'capstan/client-node';
+import { type ClusterChoice, connectCluster } from 'capstan/client-node';
 import { CapstanError } from 'capstan/workqueue';
-import { attempt } from './attempt.ts';
 import { text } from './command.ts';
 
-/** Names a cluster. Default: that of `KUBECONFIG`, `~/.kube/config` or the own Pod. */
-export interface ClusterChoice {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-}
-
-/** The flags of {@link ClusterChoice}. */
+/** The flags that name a cluster. */
 export const CLUSTER_FLAGS = { kubeconfig: text, context: text } as const;
 
 /** The field manager of what commands write. */
@@ -28,20 +21,7 @@ export async function onCluster<T>(
   use: (client: Client, transport: Transport) => Promise<T>,
 ): Promise<T> {
   const { KubeConfig } = await peer();
-  const config = new KubeConfig();
-  await attempt('the kubeconfig could not be read', () =>
-    kubeconfig === undefined ? config.loadFromDefault() : config.loadFromFile(kubeconfig),
-  );
-  if (context !== undefined) {
-    const names = config.getContexts().map(({ name }) => name);
-    if (!names.includes(context))
-      throw new CapstanError(
-        'INVALID_ARGUMENT',
-        `--context expected one of the kubeconfig, ${names.join(', ')}, got ${context}`,
-      );
-    config.setCurrentContext(context);
-  }
-  await using transport = kubeConfigTransport(config);
+  await using transport = connectCluster(KubeConfig, { kubeconfig, context }).transport;
   return await use(newClient({ transport, fieldOwner: FIELD_OWNER }), transport);
 }
 

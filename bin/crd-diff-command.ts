@@ -21,7 +21,7 @@ modules that export definitions. The exit code is 0 without a breaking change, 2
 when the command fails.
 
   --cluster              compares with the definitions of the cluster of the kubeconfig
-  --kubeconfig <file>    of that cluster   (default: KUBECONFIG, ~/.kube/config or the own Pod)
+  --kubeconfig <file>    of that cluster   (default: KUBECONFIG, the own Pod, ~/.kube/config)
   --context <name>       of the kubeconfig (default: its current one)
   --allow <rule>         accepts changes of a rule, or <rule>:<path> at one path; may be given
                          several times

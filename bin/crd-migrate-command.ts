@@ -17,7 +17,7 @@ version be removed from the definition. Run it when all API servers have the def
 storage version. It changes no field of an object, and may be run again at any time.
 
   --all                  migrates all definitions with other versions in status.storedVersions
-  --kubeconfig <file>    of the cluster    (default: KUBECONFIG, ~/.kube/config or the own Pod)
+  --kubeconfig <file>    of the cluster    (default: KUBECONFIG, the own Pod, ~/.kube/config)
   --context <name>       of the kubeconfig (default: its current one)
   --page <n>             objects that are read in one request (default: 500)
   --concurrency <n>      objects that are written at a time   (default: 8)

@@ -7,9 +7,10 @@ import { resolve } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import { type CustomResourceDefinition, crdResource, listAll } from 'capstan/client';
+import type { ClusterChoice } from 'capstan/client-node';
 import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
-import { type ClusterChoice, onCluster } from './cluster.ts';
+import { onCluster } from './cluster.ts';
 import { definitionsOfModules } from './crd.ts';
 
 /** A fetch that takes longer fails. */

@@ -12,7 +12,7 @@ slots that are being moved. Without an id it lists the shards in the cluster, or
 
   --namespace <name>     of the map and the Leases (needed with an id; default: all namespaces)
   --output <format>      text or json              (default: text)
-  --kubeconfig <file>    of the cluster    (default: KUBECONFIG, ~/.kube/config or the own Pod)
+  --kubeconfig <file>    of the cluster    (default: KUBECONFIG, the own Pod, ~/.kube/config)
   --context <name>       of the kubeconfig (default: its current one)
 
 It exits with 2 when a slot has no owner that is alive, or when there is no map.

@@ -207,6 +207,7 @@ export const TASKS: readonly Task[] = [
     title: 'Connect to a cluster',
     about: 'From `capstan/client-node` in Node, and `capstan/cache` elsewhere.',
     parts: {
+      'The main of a program': ['connectCluster', 'mainFlags'],
       Transports: ['kubeConfigTransport', 'httpTransport', 'fetchTransport', 'TransportError'],
       'Around a transport': [
         'rateLimitedTransport',

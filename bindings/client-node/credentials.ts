@@ -14,7 +14,7 @@ import { type ServerURL, serverURL } from '../base/urls.ts';
 import { TransportError } from '../cache/rest/transport.ts';
 import { Kept, type KubeConfigUser } from './auth-cache.ts';
 import type { Destination } from './node-transport.ts';
-import { isSocks, proxyURL, throughProxy } from './proxy.ts';
+import { isSocks, proxyURL, Tunnel, throughProxy } from './proxy.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';
 import { messageOf, type RequestTarget } from './wire.ts';
@@ -163,10 +163,10 @@ export class Credentials {
       this.#tell(what, why);
       const former = this.#former(current);
       // An agent was also made for unusable credentials.
-      const agent =
+      const way =
         tls === former?.tls
-          ? former.agent
-          : proxy && made && throughProxy(made, proxy, url.protocol === 'https:');
+          ? (former.tunnel ?? former.agent)
+          : proxy && made && throughProxy(made, proxy);
       const { expired } = kept;
       const refusal =
         expired === undefined
@@ -180,7 +180,7 @@ export class Credentials {
         url,
         tls,
         headers,
-        agent,
+        ...(way instanceof Tunnel ? { tunnel: way } : { agent: way }),
         // Ignored for a credential that has been replaced. client-go: maybeRefreshCreds,
         // ResetTokenOlderThan.
         refused: () => {

@@ -5,9 +5,11 @@
  */
 
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
+import type { Socket } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { onAbort } from '../base/wait.ts';
 import { kindOfHostError, type TransportErrorKind } from '../cache/rest/transport.ts';
+import type { Tunnel } from './proxy.ts';
 import { type Health, Session } from './session.ts';
 import { keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
@@ -15,6 +17,13 @@ import { connectOptions, hostOf, type TlsMaterial } from './tls.ts';
 
 /** A session if the server speaks HTTP/2, else a connected socket for HTTP/1.1. */
 export type Dialed = { session: Session } | { socket: TLSSocket };
+
+/** Where a connection leads, with which TLS material, and through which proxy. */
+export interface Way {
+  readonly url: URL;
+  readonly tls: TlsMaterial;
+  readonly tunnel?: Tunnel | undefined;
+}
 
 /** The reason why there is no connection. */
 export class DialError extends Error {
@@ -54,8 +63,8 @@ export class Dial {
   #waiting = 0;
   #giveUp: (error: Error) => void = () => undefined;
 
-  constructor(url: URL, tls: TlsMaterial, health: Health) {
-    this.result = new Promise((resolve, reject) => this.#start(url, tls, health, resolve, reject));
+  constructor(way: Way, health: Health) {
+    this.result = new Promise((resolve, reject) => this.#start(way, health, resolve, reject));
     this.result.catch(() => undefined); // wait() rejects with it
   }
 
@@ -79,41 +88,31 @@ export class Dial {
   }
 
   #start(
-    url: URL,
-    tls: TlsMaterial,
+    way: Way,
     health: Health,
     resolve: (dialed: Dialed) => void,
     reject: (error: DialError) => void,
   ): void {
-    const host = hostOf(url);
-    const socket = SocketTap.on((onread) =>
-      tlsConnect({
-        servername: host,
-        ...connectOptions(tls, host),
-        ...onread,
-        host,
-        port: Number(url.port || 443),
-        ALPNProtocols: ['h2', 'http/1.1'],
-      }),
-    );
-    keepAlive(socket);
+    const unneeded = new AbortController();
+    let socket: TLSSocket | undefined;
     let session: ClientHttp2Session | undefined;
     let timer: unknown;
     const done = (): void => {
       this.#giveUp = () => undefined;
       health.clock.clearTimer(timer);
-      socket.off('error', fail);
-      socket.off('close', closed);
+      socket?.off('error', fail);
+      socket?.off('close', closed);
     };
     const fail = (error: Error): void => {
       done();
       const kind =
         session === undefined ? (kindOfHostError(error) ?? 'refused') : kindInPreface(error);
       reject(new DialError(kind, error.message, error));
-      socket.on('error', () => undefined);
+      unneeded.abort();
+      socket?.on('error', () => undefined);
       session?.on('error', () => undefined);
       session?.destroy();
-      socket.destroy();
+      socket?.destroy();
     };
     const closed = (): void =>
       fail(new Error('the server closed the connection before it was ready'));
@@ -122,21 +121,19 @@ export class Dial {
       () => fail(new Error(`no connection within ${DIAL_TIMEOUT} ms`)),
       DIAL_TIMEOUT,
     );
-    socket.on('error', fail);
-    socket.on('close', closed);
-    socket.once('secureConnect', () => {
-      if (socket.alpnProtocol !== 'h2') {
+    const secured = (secure: TLSSocket): void => {
+      if (secure.alpnProtocol !== 'h2') {
         done();
-        socket.on('error', () => undefined); // until a request takes it over
-        resolve({ socket });
+        secure.on('error', () => undefined); // until a request takes it over
+        resolve({ socket: secure });
         return;
       }
       const options = {
-        createConnection: () => socket,
+        createConnection: () => secure,
         settings: { enablePush: false, initialWindowSize: STREAM_WINDOW },
         maxSessionMemory: SESSION_MEMORY,
       };
-      const opened = http2Connect(url.origin, options);
+      const opened = http2Connect(way.url.origin, options);
       session = opened;
       opened.on('error', fail);
       opened.on('close', closed);
@@ -149,8 +146,46 @@ export class Dial {
         opened.setLocalWindowSize(CONNECTION_WINDOW);
         resolve({ session: new Session(opened, health) });
       });
-    });
+    };
+    const begun = (secure: TLSSocket): void => {
+      socket = secure;
+      keepAlive(secure);
+      secure.on('error', fail);
+      secure.on('close', closed);
+      secure.once('secureConnect', () => secured(secure));
+    };
+    begin(way, unneeded.signal, begun, fail);
   }
+}
+
+/** Begins TLS: at once, or when the tunnel is open. Nothing is called once the signal has fired. */
+function begin(
+  { url, tls, tunnel }: Way,
+  signal: AbortSignal,
+  begun: (socket: TLSSocket) => void,
+  fail: (error: Error) => void,
+): void {
+  const host = hostOf(url);
+  const options = {
+    servername: host,
+    ...connectOptions(tls, host),
+    host,
+    port: Number(url.port || 443),
+    ALPNProtocols: ['h2', 'http/1.1'],
+  };
+  if (tunnel === undefined) {
+    begun(SocketTap.on((onread) => tlsConnect({ ...options, ...onread })));
+    return;
+  }
+  tunnel.open({ ...options, tunnelSignal: signal }, (error, through) => {
+    if (through === undefined || signal.aborted) {
+      through?.destroy();
+      if (!signal.aborted) fail(error ?? new Error('the proxy opened no connection'));
+      return;
+    }
+    keepAlive(through as Socket);
+    begun(tlsConnect({ ...options, socket: through }));
+  });
 }
 
 /**

@@ -41,21 +41,21 @@ import {
 
 /** A target and its pool of connections. */
 export interface Route extends RequestTarget {
-  agent: HttpAgent;
+  /** False: a connection of its own, outside of every pool. */
+  agent: HttpAgent | false;
   clock: Clock;
 }
 
 /**
  * Sends one request. Rejects with {@link Repeatable} if the server had closed the kept-alive
  * connection that was used. Each such failure removes one dead connection from the pool, but a
- * server that restarted leaves many, so `fresh` opens a connection outside of the pool. `track`
- * gets the exchange, so that a transport can end all of them.
+ * server that restarted leaves many, so the second try opens one outside of the pool. `track` gets
+ * the exchange, so that a transport can end all of them.
  */
 export function exchange(
   route: Route,
   request: TransportRequest,
   track: Track,
-  fresh: boolean,
 ): Promise<TransportResponse> {
   return new Promise((resolve, reject) => {
     const { signal } = request;
@@ -73,7 +73,7 @@ export function exchange(
     }, DIAL_TIMEOUT);
     let client: ClientRequest;
     try {
-      client = open(route, request, fresh, tunnel.signal);
+      client = open(route, request, tunnel.signal);
     } catch (error) {
       route.clock.clearTimer(dialing);
       throw error;
@@ -196,18 +196,12 @@ function isChunked(
   return hasBody && httpVersion === '1.1' && headerOf(headers, 'transfer-encoding') === 'chunked';
 }
 
-function open(
-  route: Route,
-  request: TransportRequest,
-  fresh: boolean,
-  tunnelSignal: AbortSignal,
-): ClientRequest {
+function open(route: Route, request: TransportRequest, tunnelSignal: AbortSignal): ClientRequest {
   const secure = route.url.protocol === 'https:';
   const hostname = hostOf(route.url);
   const options = {
     ...connectOptions(route.tls, hostname),
-    // false: a connection of its own, outside of the pool.
-    agent: fresh ? (false as const) : route.agent,
+    agent: route.agent,
     protocol: route.url.protocol,
     hostname,
     port: route.url.port || (secure ? 443 : 80),
@@ -216,7 +210,7 @@ function open(
     headers: requestHeaders(route, request),
     // Removes the agent's idle timeout while the connection is in use: a quiet watch is healthy.
     timeout: 0,
-    // For the agents of proxy.ts: ends a tunnel that is not open yet.
+    // For the agents of pool.ts: ends a tunnel that is not open yet.
     tunnelSignal,
   };
   try {

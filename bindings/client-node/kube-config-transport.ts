@@ -17,10 +17,11 @@ import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-
  * connections as in {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions`
  * supports: CA, client certificates, bearer tokens, token files (read again each minute), exec
  * plugins (run again when their credential expires), basic authentication, impersonation,
- * `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's own agent
- * is used (or one of ours in place of hpagent), with HTTP/1.1. SOCKS5 proxies are given the
- * server's name, as in Go; over SOCKS `tls-server-name` may not be an address. A request ends when
- * it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
+ * `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`. A proxy of http or https gets
+ * CONNECT, and HTTP/2 or pooled HTTP/1.1 go through that tunnel. For SOCKS client-node's own agent
+ * is used, with HTTP/1.1: SOCKS5 proxies are given the server's name, as in Go, and
+ * `tls-server-name` may not be an address. A request ends when it is aborted; a SOCKS proxy that
+ * does not answer keeps its connection for up to 30 s more.
  *
  * After a 401, at most once a second, the next request reads the token file again or runs the exec
  * plugin again, also if its credential has no expiry. While a token or CA file is empty or missing,
@@ -38,7 +39,7 @@ import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-
  * TransportError of kind 'unknown'.
  *
  * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: the proxy is the kubeconfig's
- * `proxy-url`.
+ * `proxy-url`. `connectCluster` reads them.
  *
  * client-node drops some fields when it loads a kubeconfig, which cannot be detected here: a user's
  * `tokenFile` (it reads `token-file` instead, once, at loading), `as-groups`, `as-uid` and

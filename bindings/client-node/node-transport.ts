@@ -19,6 +19,7 @@ import {
 import { DialError } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { ConnectionPool, type Connections } from './pool.ts';
+import type { Tunnel } from './proxy.ts';
 import { IS_NODE } from './socket.ts';
 import { streamExchange } from './stream-exchange.ts';
 import {
@@ -41,8 +42,8 @@ const ASK_AGAIN = 10_000;
 export interface ConnectionOptions {
   /**
    * `'auto'`, the default: HTTP/2 if an https server offers it by ALPN, and then all requests and
-   * watches share a connection; else HTTP/1.1, also over plain http or through a proxy. `false`:
-   * always HTTP/1.1. Deno's and Bun's node:http2 are not used.
+   * watches share a connection; else HTTP/1.1, also over plain http or SOCKS. `false`: always
+   * HTTP/1.1. Deno's and Bun's node:http2 are not used.
    */
   http2?: 'auto' | false | undefined;
   /**
@@ -68,10 +69,10 @@ export const CONNECTION_NAMES = namesOf<ConnectionOptions>()({
 
 /** The address and credentials of one request. */
 export interface Destination extends RequestTarget {
-  /**
-   * Used instead of the transport's pool, for example for a proxy. The transport does not close it.
-   */
+  /** Used instead of the transport's pool, as for SOCKS. The transport does not close it. */
   agent?: HttpAgent | undefined;
+  /** The way through a proxy of http or https. */
+  tunnel?: Tunnel | undefined;
   /** Called if the server answers 401. A returned error replaces that answer. */
   refused?: () => TransportError | undefined;
 }
@@ -146,16 +147,16 @@ export class NodeTransport implements Transport, AsyncDisposable {
   }
 
   async #exchange(destination: Destination, request: TransportRequest): Promise<TransportResponse> {
-    const { url, tls, agent } = destination;
+    const { agent } = destination;
     if (agent !== undefined) {
       // Never without the agent: a request that bypasses the proxy would send the credentials
       // elsewhere.
       return withSecondTry(request, () =>
-        exchange({ ...destination, agent, clock: this.#clock }, request, this.#track, false),
+        exchange({ ...destination, agent, clock: this.#clock }, request, this.#track),
       );
     }
     // One destination for both tries: another request may bring other credentials in between.
-    const connections = this.#pool.for(url, tls);
+    const connections = this.#pool.for(destination);
     try {
       return await withSecondTry(request, (fresh) =>
         this.#send(connections, destination, request, fresh),
@@ -190,8 +191,8 @@ export class NodeTransport implements Transport, AsyncDisposable {
       this.#requireOpen(request);
       if (session !== undefined) return streamExchange(session, destination, request, this.#track);
     }
-    const route = { ...destination, agent: connections.agent, clock: this.#clock };
-    return exchange(route, request, this.#track, fresh);
+    const agent = fresh ? connections.freshAgent() : connections.agent;
+    return exchange({ ...destination, agent, clock: this.#clock }, request, this.#track);
   }
 
   waitsFor(): string | undefined {

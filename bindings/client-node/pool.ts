@@ -1,18 +1,19 @@
 /**
  * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent for
- * HTTP/1.1, as the server chose. They are replaced when the server's address or the TLS material
- * changes, so that no request uses a connection (or TLS session) of the old material. Running
- * requests finish on the old connections; idle ones are closed at once.
+ * HTTP/1.1, as the server chose. They are replaced when the server's address, the TLS material or
+ * the proxy changes, so that no request uses a connection (or TLS session) of the old material.
+ * Running requests finish on the old connections; idle ones are closed at once.
  */
-import { Agent as HttpAgent } from 'node:http';
+import { type AgentOptions, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { Dial, DialError } from './dial.ts';
+import { Dial, DialError, type Way } from './dial.ts';
+import type { Tunnel } from './proxy.ts';
 import type { Health, Session } from './session.ts';
 import { KEEP_ALIVE_DELAY } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
-import { connectOptions, hostOf, sameMaterial, type TlsMaterial } from './tls.ts';
+import { connectOptions, hostOf, sameMaterial } from './tls.ts';
 
 /**
  * Milliseconds after which an idle connection is closed, before load balancers and API servers
@@ -32,11 +33,11 @@ export class ConnectionPool {
     this.#health = health;
   }
 
-  /** The connections for this server and material; the same object while these do not change. */
-  for(url: URL, material: TlsMaterial): Connections {
-    if (this.#connections?.serves(url, material)) return this.#connections;
+  /** The connections for this way; the same object while it does not change. */
+  for(way: Way): Connections {
+    if (this.#connections?.serves(way)) return this.#connections;
     this.#connections?.retire();
-    this.#connections = new Connections(url, material, this.#health, this.#dials);
+    this.#connections = new Connections(way, this.#health, this.#dials);
     return this.#connections;
   }
 
@@ -48,10 +49,9 @@ export class ConnectionPool {
   }
 }
 
-/** The connections to one server with one TLS material. */
+/** The connections to one server with one TLS material, straight or through one proxy. */
 export class Connections {
-  readonly #url: URL;
-  readonly #material: TlsMaterial;
+  readonly #way: Way;
   readonly #health: Health;
   readonly #agent: HttpAgent;
   /** Sockets whose server chose HTTP/1.1, for the agent's next connections. */
@@ -66,27 +66,37 @@ export class Connections {
   #plain = false;
   #retired = false;
 
-  constructor(url: URL, material: TlsMaterial, health: Health, dials: Set<Dial>) {
-    this.#url = url;
-    this.#material = { ...material };
+  constructor({ url, tls, tunnel }: Way, health: Health, dials: Set<Dial>) {
+    this.#way = { url, tls: { ...tls }, tunnel };
     this.#health = health;
     this.#dials = dials;
-    this.#agent =
-      url.protocol === 'https:'
-        ? new DialedAgent(
-            { ...AGENT_OPTIONS, ...connectOptions(material, hostOf(url)) },
-            this.#dialed,
-          )
-        : new TappedAgent(AGENT_OPTIONS);
+    this.#agent = this.#newAgent(AGENT_OPTIONS, this.#dialed);
   }
 
-  serves(url: URL, material: TlsMaterial): boolean {
-    return this.#url.origin === url.origin && sameMaterial(this.#material, material);
+  serves({ url, tls, tunnel }: Way): boolean {
+    const mine = this.#way;
+    return (
+      mine.url.origin === url.origin &&
+      sameMaterial(mine.tls, tls) &&
+      (tunnel === undefined ? mine.tunnel === undefined : tunnel.equals(mine.tunnel))
+    );
   }
 
   /** The agent for HTTP/1.1. */
   get agent(): HttpAgent {
     return this.#agent;
+  }
+
+  /** For a connection of its own, outside of the pool; false is Node's own agent for one. */
+  freshAgent(): HttpAgent | false {
+    return this.#way.tunnel === undefined ? false : this.#newAgent({}, []);
+  }
+
+  #newAgent(options: AgentOptions, dialed: TLSSocket[]): HttpAgent {
+    const { url, tls, tunnel } = this.#way;
+    return url.protocol === 'https:'
+      ? new DialedAgent({ ...options, ...connectOptions(tls, hostOf(url)) }, dialed, tunnel)
+      : new TappedAgent(options, tunnel);
   }
 
   /**
@@ -146,7 +156,7 @@ export class Connections {
 
   #dialOnce(): Dial {
     if (this.#dial !== undefined) return this.#dial;
-    const dial = new Dial(this.#url, this.#material, this.#health);
+    const dial = new Dial(this.#way, this.#health);
     this.#dial = dial;
     this.#dials.add(dial);
     const over = (): void => {
@@ -173,29 +183,56 @@ export class Connections {
 }
 
 type ConnectArguments = Parameters<HttpAgent['createConnection']>;
+type Opened = Parameters<Tunnel['open']>[1];
 
-/** An agent whose sockets have a tap, which bypasses Node's parser for bodies. */
+/** An agent whose sockets have a tap, which bypasses Node's parser for bodies, or a tunnel. */
 class TappedAgent extends HttpAgent {
-  override createConnection(...[options, ...rest]: ConnectArguments): Duplex | null | undefined {
-    return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, ...rest));
+  readonly #tunnel: Tunnel | undefined;
+
+  constructor(options: AgentOptions, tunnel: Tunnel | undefined) {
+    super(options);
+    this.#tunnel = tunnel;
+  }
+
+  override createConnection(...[options, done]: ConnectArguments): Duplex | null | undefined {
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined)
+      return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, done));
+    tunnel.open(options, done as Opened);
+    return undefined;
   }
 }
 
 /** The same for https. Its next connections may already be open. */
 class DialedAgent extends HttpsAgent {
   readonly #dialed: TLSSocket[];
+  readonly #tunnel: Tunnel | undefined;
 
-  constructor(options: ConstructorParameters<typeof HttpsAgent>[0], dialed: TLSSocket[]) {
+  constructor(
+    options: ConstructorParameters<typeof HttpsAgent>[0],
+    dialed: TLSSocket[],
+    tunnel: Tunnel | undefined,
+  ) {
     super(options);
     this.#dialed = dialed;
+    this.#tunnel = tunnel;
   }
 
-  override createConnection(...[options, ...rest]: ConnectArguments): Duplex | null | undefined {
+  override createConnection(...[options, done]: ConnectArguments): Duplex | null | undefined {
     let socket = this.#dialed.pop();
     while (socket?.destroyed) socket = this.#dialed.pop();
-    if (socket === undefined)
-      return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, ...rest));
-    socket.ref();
-    return socket;
+    if (socket !== undefined) {
+      socket.ref();
+      return socket;
+    }
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined)
+      return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, done));
+    const opened = done as Opened;
+    tunnel.open(options, (error, through) => {
+      if (through === undefined) opened(error);
+      else opened(null, super.createConnection({ ...options, socket: through } as never) as Duplex);
+    });
+    return undefined;
   }
 }

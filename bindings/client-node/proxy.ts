@@ -1,32 +1,37 @@
 /**
- * Agents for the `proxy-url` of a kubeconfig. client-node makes the agent; this fixes what differs
- * from client-go: SOCKS5 proxies get the server's name, and an https proxy may have an IP address,
- * which hpagent passes to node:tls as a name.
+ * Ways through the `proxy-url` of a kubeconfig. A proxy of http or https gets CONNECT, and HTTP/2
+ * or pooled HTTP/1.1 go through that tunnel: client-node's hpagent opens one for each request, and
+ * may not have an IP address at https. For SOCKS client-node's agent is used, and SOCKS5 proxies
+ * get the server's name, as in client-go.
  */
-import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { type Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { CapstanError } from '../base/errors.ts';
 import { basicOf } from '../base/urls.ts';
 import { connectOptions, hostOf } from './tls.ts';
 
 const SCHEMES = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'];
 
+/** Where the proxy of a kubeconfig is written, for messages. */
+const PROXY_URL = "the cluster's proxy-url";
+
 /**
- * Parses a `proxy-url`. No error contains its user and password.
+ * Parses the URL of a proxy. No error contains its user and password.
  *
+ * @param what where it is written, for messages
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function proxyURL(text: unknown): URL {
+export function proxyURL(text: unknown, what = PROXY_URL): URL {
   const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !SCHEMES.includes(url.protocol) || url.hostname === '')
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      '"the cluster\'s proxy-url" expected a URL of http, https ' +
-        'or socks5 such as "http://proxy:3128"',
+      `"${what}" expected a URL of http, https or socks5 such as "http://proxy:3128"`,
     );
-  basicOf("the cluster's proxy-url", url);
+  basicOf(what, url);
   return url;
 }
 
@@ -44,26 +49,30 @@ export function isSocks(agent: object | undefined): boolean {
   return agent !== undefined && 'shouldLookup' in agent;
 }
 
-/** The agent to use instead of client-node's. An unknown agent is kept. */
-export function throughProxy(agent: HttpAgent & ProxyAgent, proxy: URL, secure: boolean) {
+/**
+ * What to use instead of client-node's agent: a tunnel in place of hpagent. Another agent is kept.
+ */
+export function throughProxy(agent: HttpAgent & ProxyAgent, proxy: URL): Tunnel | HttpAgent {
   const { proxyRequestOptions, proxy: socks } = agent;
   if (isSocks(agent)) {
     // golang.org/x/net: internal/socks. socks4 has no names.
     if (proxy.protocol === 'socks5:') agent.shouldLookup = false;
     if (socks !== undefined) socks.host = hostOf(proxy);
-  } else if (proxyRequestOptions !== undefined) {
-    const tunnel = new Tunnel(proxy, proxyRequestOptions);
-    return secure ? new SecureAgent(tunnel) : new PlainAgent(tunnel);
+    return agent;
   }
-  return agent;
+  return proxyRequestOptions === undefined ? agent : new Tunnel(proxy, proxyRequestOptions);
 }
 
-type ConnectArguments = Parameters<HttpAgent['createConnection']>;
-/** Set by exchange.ts: fires when no request needs the connection any more. */
-type Options = ConnectArguments[0] & { tunnelSignal?: AbortSignal };
+/** Where a tunnel leads. */
+export interface TunnelEnd {
+  readonly host?: string | null | undefined;
+  readonly port?: string | number | null | undefined;
+  /** Fires when no request needs the tunnel any more. */
+  readonly tunnelSignal?: AbortSignal | undefined;
+}
 
 /** Opens connections through a proxy by CONNECT. */
-class Tunnel {
+export class Tunnel {
   readonly #proxy: URL;
   readonly #more: RequestOptions;
 
@@ -72,15 +81,25 @@ class Tunnel {
     this.#more = more;
   }
 
+  /** Whether both lead through the same proxy in the same way. */
+  equals(other: Tunnel | undefined): boolean {
+    return (
+      other !== undefined &&
+      this.#proxy.href === other.#proxy.href &&
+      isDeepStrictEqual(this.#more, other.#more)
+    );
+  }
+
+  /** Opens a connection; `done` is called once. */
   open(
-    { host, port, tunnelSignal }: Options,
+    { host, port, tunnelSignal }: TunnelEnd,
     done: (error: Error | null, socket?: Duplex) => void,
   ): void {
     const proxy = this.#proxy;
     const more = this.#more;
     const isSecure = proxy.protocol === 'https:';
     const to = `${isIPv6(host ?? '') ? `[${host}]` : host}:${port}`;
-    const authorization = basicOf("the cluster's proxy-url", proxy);
+    const authorization = basicOf(PROXY_URL, proxy);
     const name = hostOf(proxy);
     const request = (isSecure ? httpsRequest : httpRequest)({
       ...more,
@@ -113,35 +132,5 @@ class Tunnel {
       done(new Error(`the proxy at ${proxy.host}: ${cause.message}`, { cause }));
     });
     request.end();
-  }
-}
-
-class PlainAgent extends HttpAgent {
-  readonly #tunnel: Tunnel;
-
-  constructor(tunnel: Tunnel) {
-    super();
-    this.#tunnel = tunnel;
-  }
-
-  override createConnection(...[options, done]: ConnectArguments): undefined {
-    this.#tunnel.open(options, done as Parameters<Tunnel['open']>[1]);
-  }
-}
-
-class SecureAgent extends HttpsAgent {
-  readonly #tunnel: Tunnel;
-
-  constructor(tunnel: Tunnel) {
-    super();
-    this.#tunnel = tunnel;
-  }
-
-  override createConnection(...[options, done]: ConnectArguments): undefined {
-    const callback = done as Parameters<Tunnel['open']>[1];
-    this.#tunnel.open(options, (error, socket) => {
-      if (error !== null || socket === undefined) callback(error);
-      else callback(null, super.createConnection({ ...options, socket } as Options) as Duplex);
-    });
   }
 }

@@ -124,7 +124,7 @@ describe('types of the definitions of well-known operators', () => {
     expect(stdout).not.toContain('Task');
     expect(await capstan('types', '--kubeconfig', kubeconfig, '--context', 'no')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('--context expected one of the kubeconfig, local, got no'),
+      stderr: expect.stringContaining('there is no context "no" in the kubeconfig'),
     });
   });
 

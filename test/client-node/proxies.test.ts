@@ -1,15 +1,23 @@
 /** The requests to the `proxy-url` of a kubeconfig: for which name, and with which certificate. */
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import { KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { describe, expect, test } from 'vitest';
+import { connectProxy } from '../helpers/connect-proxy.ts';
 import { authority, bodyText, certificate, serve } from '../helpers/http-servers.ts';
-import { ca, cleanups, getPath, identity, startServer } from './http2-transports.ts';
+import {
+  ask,
+  ca,
+  cleanups,
+  following,
+  getPath,
+  identity,
+  openWatch,
+  startServer,
+} from './http2-transports.ts';
 
 const keep = (socket: Socket): Socket => {
   cleanups.push(async () => socket.destroy());
@@ -23,21 +31,11 @@ async function listen(server: ReturnType<typeof createServer>, host = '127.0.0.1
   return (server.address() as AddressInfo).port;
 }
 
-/** A CONNECT proxy that leads every tunnel to one port. */
-async function tunnelTo(port: string, tls?: { cert: string; key: string }, host?: string) {
-  const requested: string[] = [];
-  const proxy = tls === undefined ? createHttpServer() : createHttpsServer(tls);
-  proxy.on('connect', ({ url, headers }, client: Socket) => {
-    requested.push(`${url} ${headers['proxy-authorization'] ?? 'nobody'}`);
-    keep(client);
-    const further = keep(connect(Number(port), '127.0.0.1'));
-    further.on('connect', () => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      client.pipe(further).pipe(client);
-    });
-  });
-  proxy.on('tlsClientError', () => undefined);
-  return { asked: requested, port: await listen(proxy, host) };
+/** A CONNECT proxy that leads every tunnel to one port, until the test ends. */
+async function tunnelTo(to: string, tls?: { cert: string; key: string }, host?: string) {
+  const proxy = await connectProxy({ to, tls, host });
+  cleanups.push(() => proxy.stop());
+  return proxy;
 }
 
 /** A SOCKS proxy, versions 4 and 5, that leads everything to one port. */
@@ -64,14 +62,14 @@ async function socksTo(port: string, host?: string) {
   return { asked: requested, port: await listen(proxy, host) };
 }
 
-function transportOf(server: string, proxyUrl: string) {
+function transportOf(server: string, proxyUrl: string, http2: 'auto' | false = 'auto') {
   const config = new KubeConfig();
   const caData = Buffer.from(ca.cert).toString('base64');
   config.loadFromClusterAndUser(
     { name: 'c', server, proxyUrl, caData, skipTLSVerify: false },
     { name: 'u' },
   );
-  const transport = kubeConfigTransport(config);
+  const transport = kubeConfigTransport(config, { http2 });
   cleanups.push(() => transport.close?.());
   return transport;
 }
@@ -180,10 +178,9 @@ test('user and password of a proxy-url are sent to the proxy alone', async () =>
 });
 
 test('the error of a refused CONNECT has the status and no password', async () => {
-  const proxy = createHttpServer().on('connect', (_, client: Socket) =>
-    keep(client).end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),
-  );
-  const port = await listen(proxy);
+  const proxy = await tunnelTo('1');
+  proxy.refusal = '407 Proxy Authentication Required';
+  const { port } = proxy;
   const asked = getPath(transportOf('http://a.invalid', `http://jane:secret@127.0.0.1:${port}`));
   const error = await asked.catch((e: unknown) => e);
   expect(error).toMatchObject({
@@ -191,6 +188,73 @@ test('the error of a refused CONNECT has the status and no password', async () =
     message: expect.stringMatching(/the proxy at 127.0.0.1:\d+ answered CONNECT with 407/),
   });
   expect(inspect(error, { depth: 9 })).not.toContain('secret');
+});
+
+describe.each(['http2', 'http/1.1'] as const)('a tunnel over %s', (protocol) => {
+  /** A server of watches and answers, behind a proxy, as `localhost`. */
+  async function behind() {
+    const watches: { end(): void }[] = [];
+    const server = await startServer(
+      (request, response) => {
+        if (request.url !== '/watch') {
+          response.end(`${request.httpVersion} ${request.url}`);
+          return;
+        }
+        response.write('first\n');
+        watches.push(response);
+      },
+      { allowHTTP1: true },
+    );
+    const { port } = new URL(server.url);
+    const proxy = await tunnelTo(port);
+    const transport = transportOf(
+      `https://localhost:${port}`,
+      `http://127.0.0.1:${proxy.port}`,
+      protocol === 'http2' ? 'auto' : false,
+    );
+    return { proxy, transport, watches };
+  }
+  const version = protocol === 'http2' ? '2.0' : '1.1';
+
+  test('carries all requests, and a watch to its end', async () => {
+    const { proxy, transport, watches } = await behind();
+    const watch = await openWatch(transport);
+    for (const path of ['/a', '/b', '/c'])
+      expect(await ask(transport, path)).toBe(`${version} ${path}`);
+    // With HTTP/1.1 a watch has a connection of its own, and the others share a second one.
+    expect(proxy.tunnels).toHaveLength(protocol === 'http2' ? 1 : 2);
+    watches[0]?.end();
+    expect(await watch.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('that is cut in a watch is an error of it, and the next request opens another', async () => {
+    const { proxy, transport } = await behind();
+    const watch = following(await openWatch(transport));
+    proxy.tunnels[0]?.client.resetAndDestroy();
+    expect(await watch.end).toBe('reset');
+    expect(await ask(transport, '/after')).toBe(`${version} /after`);
+    expect(proxy.tunnels).toHaveLength(2);
+    proxy.refusal = '503 Service Unavailable';
+    proxy.tunnels[1]?.client.destroy();
+    await once(proxy.tunnels[1]?.server as Socket, 'close');
+    await expect(getPath(transport, '/refused')).rejects.toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(/answered CONNECT with 503/),
+    });
+    proxy.refusal = undefined;
+    expect(await ask(transport, '/again')).toBe(`${version} /again`);
+  });
+
+  // Such a second try has a connection of its own: it must not go past the proxy.
+  test('that died while it was idle is replaced by another through the proxy', async () => {
+    const { proxy, transport } = await behind();
+    expect(await ask(transport, '/a')).toBe(`${version} /a`);
+    const tunnel = proxy.tunnels[0] as { client: Socket; server: Socket };
+    tunnel.client.pause().unpipe();
+    tunnel.client.once('readable', () => tunnel.client.resetAndDestroy()); // at the next request
+    expect(await ask(transport, '/b')).toBe(`${version} /b`);
+    expect(proxy.tunnels).toHaveLength(2);
+  });
 });
 
 test('an unreachable SOCKS proxy is an error without its password', async () => {

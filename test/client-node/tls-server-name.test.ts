@@ -90,12 +90,14 @@ test.each([
 test.each(['http', 'socks5'] as const)(
   'a server at an address is checked by it through a proxy (%s)',
   async (scheme) => {
-    expect(await asked({ proxyUrl: await proxy(scheme) }, 'auto')).toBe('HTTP 1.1');
+    expect(await asked({ proxyUrl: await proxy(scheme) }, 'auto')).toBe(
+      scheme === 'http' ? 'HTTP 2.0' : 'HTTP 1.1',
+    );
     const named = { server: 'https://localhost', proxyUrl: await proxy(scheme) };
     expect(await asked(named, 'auto')).toMatch(/^TransportError: .*Hostname.IP does not match/);
     expect(await asked({ ...named, tlsServerName: '127.0.0.1' }, 'auto')).toMatch(
       scheme === 'http'
-        ? /^HTTP 1.1$/
+        ? /^HTTP 2.0$/
         : new RegExp(
             '^TransportError: .*: expected a name as tls-server-name ' +
               'with a proxy-url of SOCKS, got the address 127\\.0\\.0\\.1$',

@@ -1,16 +1,15 @@
 /**
  * The program. It runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of the user who
- * starts it, and logs JSON lines to stdout.
+ * starts it (see --help), and logs JSON lines to stdout.
  */
 import { KubeConfig } from '@kubernetes/client-node';
-import { kubeConfigTransport } from 'capstan/client-node';
+import { connectCluster, mainFlags } from 'capstan/client-node';
 import { pinoLogger } from 'capstan/controller';
 import { newManager, setupSignalHandler } from 'capstan/manager';
 import { pino, stdSerializers, stdTimeFunctions } from 'pino';
 import * as controllers from './controllers.ts';
 
 const {
-  POD_NAMESPACE = 'default',
   HEALTH_ADDRESS = ':8081',
   METRICS_ADDRESS = ':8080',
   DEBUG_ADDRESS = '127.0.0.1:8082',
@@ -24,13 +23,17 @@ const log = pino({
 });
 
 try {
-  const config = new KubeConfig();
-  config.loadFromDefault();
+  const flags = mainFlags({ summary: 'greeting-controller' });
+  if (flags.help !== undefined) {
+    process.stdout.write(flags.help);
+    process.exit(0);
+  }
+  const { transport, namespace } = connectCluster(KubeConfig, flags.cluster);
   const manager = newManager({
-    transport: kubeConfigTransport(config),
+    transport,
     client: { fieldOwner: 'greeting-controller' },
     logger: pinoLogger(log),
-    leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
+    leaderElection: { id: 'greeting-controller', namespace, releaseOnCancel: true },
     healthProbe: { bindAddress: HEALTH_ADDRESS },
     metrics: { bindAddress: METRICS_ADDRESS },
     // To see why an object is not reconciled: kubectl port-forward, then open
