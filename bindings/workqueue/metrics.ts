@@ -63,29 +63,31 @@ export const DURATION_BUCKETS: readonly number[] = [
   1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000,
 ];
 
-/** The ready keys of one priority. */
+/** The ready keys of one priority; in a queue without priorities, all of them. */
 export interface LevelFigures {
-  readonly priority: number;
+  readonly priority?: number | undefined;
   readonly depth: number;
   /** How many seconds the key has been ready that has been so the longest; 0 when none is ready. */
-  readonly longestWaitSeconds: number;
+  readonly longestWaitSeconds?: number;
 }
 
-/**
- * The figures of one queue at the moment of the call; `undefined` for what that queue does not
- * have.
- */
+/** The figures of one queue at one moment; `undefined` for what that queue does not have. */
+export interface QueueFigures {
+  depth?: number | undefined;
+  adds?: number | undefined;
+  retries?: number | undefined;
+  queueSeconds?: Histogram | undefined;
+  workSeconds?: Histogram | undefined;
+  unfinishedSeconds?: number | undefined;
+  longestSeconds?: number | undefined;
+  /** Per priority, the lowest first; only priority queues have them. */
+  levels?: readonly LevelFigures[] | undefined;
+}
+
+/** Reads the figures of one queue. Throws when its core is poisoned. */
 export interface QueueSource {
   readonly name: string;
-  depth(): number | undefined;
-  adds(): number | undefined;
-  retries(): number | undefined;
-  queueSeconds(): Histogram | undefined;
-  workSeconds(): Histogram | undefined;
-  unfinishedSeconds(): number | undefined;
-  longestSeconds(): number | undefined;
-  /** Per priority, the lowest first; only priority queues have them. */
-  levels?(): LevelFigures[];
+  read(): QueueFigures;
 }
 
 /** A provider that reads sources instead of being called. The function it returns ends that. */
@@ -173,28 +175,37 @@ function call(run: () => unknown): void {
 }
 
 /** A provider that reads the counters of the core when it is asked for its figures. */
-function readBy(
-  provider: ReadingProvider,
-  { name, core, handle, clock, hasLevels }: Metered,
-): QueueMetrics {
+function readBy(provider: ReadingProvider, queue: Metered): QueueMetrics {
+  const { name, core, handle, clock, hasLevels } = queue;
   let retries: number | undefined;
-  // A histogram is a sum, the buckets, and the count of what is above the last bound.
-  const histogram = (first: number): Histogram => {
-    const start = (core.exports.queueStats(handle) >>> 3) + first;
-    const values = core.doubles().slice(start, start + 1 + STATS_BUCKETS + 1);
-    return { sum: values[0] as number, counts: [...values.subarray(1)] };
+  const read = (): QueueFigures => {
+    const start = core.exports.queueStats(handle) >>> 3;
+    const stats = core.doubles();
+    // A histogram is a sum, the buckets, and the count of what is above the last bound.
+    const histogram = (first: number): Histogram => {
+      const values = stats.slice(start + first, start + first + 1 + STATS_BUCKETS + 1);
+      return { sum: values[0] as number, counts: [...values.subarray(1)] };
+    };
+    // The clock is the user's and may throw: it is read for the figures that need it.
+    let levels: LevelFigures[] | undefined;
+    return {
+      adds: stats[start + STATS_ADDS],
+      retries,
+      queueSeconds: histogram(STATS_WAITS),
+      workSeconds: histogram(STATS_WORKS),
+      depth: core.exports.queueDepth(handle),
+      get unfinishedSeconds() {
+        return core.exports.queueUnfinished(handle, clock.now());
+      },
+      get longestSeconds() {
+        return core.exports.queueLongest(handle, clock.now());
+      },
+      get levels() {
+        if (hasLevels) levels ??= levelsOf(core, handle, clock.now());
+        return levels;
+      },
+    };
   };
-  const dispose = provider[readsCore]({
-    name,
-    depth: () => core.exports.queueDepth(handle),
-    adds: () => core.doubles()[(core.exports.queueStats(handle) >>> 3) + STATS_ADDS] as number,
-    retries: () => retries,
-    queueSeconds: () => histogram(STATS_WAITS),
-    workSeconds: () => histogram(STATS_WORKS),
-    unfinishedSeconds: () => core.exports.queueUnfinished(handle, clock.now()),
-    longestSeconds: () => core.exports.queueLongest(handle, clock.now()),
-    ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
-  });
   const newRetries = (): Counter => {
     retries = 0;
     return {
@@ -203,7 +214,7 @@ function readBy(
       },
     };
   };
-  return { newRetries, dispose };
+  return { newRetries, dispose: provider[readsCore]({ name, read }) };
 }
 
 function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {

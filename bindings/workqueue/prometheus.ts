@@ -4,7 +4,7 @@
  * slowed down: their counters live in the core and are read when text() is called. Queues of one
  * name are added up.
  */
-import { invalid } from '../base/errors.ts';
+import { hasCode, invalid } from '../base/errors.ts';
 import {
   addHistogram,
   byName,
@@ -21,79 +21,23 @@ import {
   DURATION_BUCKETS,
   type LevelFigures,
   type MetricsProvider,
+  type QueueFigures,
   type QueueSource,
   type ReadingProvider,
   readsCore,
 } from './metrics.ts';
 
 type Flavor = 'client-go' | 'controller-runtime';
+type NumberName = 'depth' | 'adds' | 'retries' | 'unfinishedSeconds' | 'longestSeconds';
+type HistogramName = 'queueSeconds' | 'workSeconds';
 
 /**
  * Figures of a queue name that come from no live queue of this package: those reported through the
  * methods of MetricsProvider, or the counts of disposed queues. A figure that was never requested
  * is undefined.
  */
-class Figures implements QueueSource {
-  readonly name: string;
-  readonly values: {
-    depth?: number;
-    adds?: number;
-    retries?: number;
-    unfinished?: number;
-    longest?: number;
-  } = {};
-  #queue: Histogram | undefined;
-  #work: Histogram | undefined;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  depth = (): number | undefined => this.values.depth;
-  adds = (): number | undefined => this.values.adds;
-  retries = (): number | undefined => this.values.retries;
-  queueSeconds = (): Histogram | undefined => this.#queue;
-  workSeconds = (): Histogram | undefined => this.#work;
-  unfinishedSeconds = (): number | undefined => this.values.unfinished;
-  longestSeconds = (): number | undefined => this.values.longest;
-
-  queue(): Histogram {
-    this.#queue ??= emptyHistogram(DURATION_BUCKETS);
-    return this.#queue;
-  }
-
-  work(): Histogram {
-    this.#work ??= emptyHistogram(DURATION_BUCKETS);
-    return this.#work;
-  }
-
-  /** Adds to a figure that begins at 0. */
-  counter(figure: 'depth' | 'adds' | 'retries', by: number): () => void {
-    this.values[figure] ??= 0;
-    return () => {
-      this.values[figure] = (this.values[figure] ?? 0) + by;
-    };
-  }
-
-  setter(figure: 'unfinished' | 'longest'): (value: number) => void {
-    this.values[figure] ??= 0;
-    return (value) => {
-      this.values[figure] = value;
-    };
-  }
-
-  /** Adds the counts of a queue that is disposed of. Its gauges are dropped. */
-  take(source: QueueSource): void {
-    this.counter('adds', source.adds() ?? 0)();
-    const retries = source.retries();
-    if (retries !== undefined) this.counter('retries', retries)();
-    addTo(this.queue(), source.queueSeconds());
-    addTo(this.work(), source.workSeconds());
-  }
-}
-
-function addTo(into: Histogram, from: Histogram | undefined): void {
-  if (from !== undefined) addHistogram(into, from);
+interface Kept extends QueueSource {
+  readonly figures: QueueFigures;
 }
 
 /**
@@ -110,9 +54,9 @@ function addTo(into: Histogram, from: Histogram | undefined): void {
 export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
-  readonly #manual = new Map<string, Figures>();
+  readonly #reported = new Map<string, Kept>();
   /** Kept, as Prometheus takes a counter that decreases for a restart. */
-  readonly #ended = new Map<string, Figures>();
+  readonly #ended = new Map<string, Kept>();
 
   /**
    * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime'
@@ -129,18 +73,20 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   /** All metrics of all queues, in the text format (version 0.0.4). */
   text(): string {
     const queues = this.#byName();
+    const ofControllers = this.#flavor === 'controller-runtime';
+    const bounds = ofControllers ? DURATION_BUCKETS : DURATION_BUCKETS.slice(0, 10);
     const lines: string[] = [];
-    const bounds = this.#flavor === 'client-go' ? DURATION_BUCKETS.slice(0, 10) : DURATION_BUCKETS;
     const metric = <V>(
       type: 'counter' | 'gauge' | 'histogram',
       name: string,
       help: string,
-      value: (source: QueueSource) => V | undefined,
+      value: (figures: QueueFigures) => V | undefined,
       write: (labels: string, values: V[]) => Sample[],
     ): void => {
-      const samples = queues.flatMap(([queue, sources]) => {
-        const values = sources.map(value).filter((each) => each !== undefined);
-        return values.length === 0 ? [] : write(this.#labels(queue), values);
+      const samples = queues.flatMap(([queue, all]) => {
+        const values = all.map(value).filter((each) => each !== undefined);
+        const labels = { ...(ofControllers && { controller: queue }), name: queue };
+        return values.length === 0 ? [] : write(labelPairs(labels), values);
       });
       lines.push(...metricFamily(type, `workqueue_${name}`, help, samples));
     };
@@ -148,62 +94,58 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       type: 'counter' | 'gauge',
       name: string,
       help: string,
-      value: (source: QueueSource) => number | undefined,
+      figure: NumberName,
       fold = add,
     ): void =>
-      metric(type, name, help, value, (labels, values) => [[labels, values.reduce(fold, 0)]]);
-    const histogram = (
-      name: string,
-      help: string,
-      value: (source: QueueSource) => Histogram | undefined,
-    ): void =>
-      metric('histogram', name, help, value, (labels, values) => {
-        const all = emptyHistogram(DURATION_BUCKETS);
-        for (const each of values) addHistogram(all, each);
-        return histogramSamples(labels, bounds, all);
-      });
-
+      metric(
+        type,
+        name,
+        help,
+        (figures) => figures[figure],
+        (labels, values) => [[labels, values.reduce((a, b) => fold(a, b), 0)]],
+      );
+    const histogram = (name: string, help: string, figure: HistogramName): void =>
+      metric(
+        'histogram',
+        name,
+        help,
+        (figures) => figures[figure],
+        (labels, values) => {
+          const all = emptyHistogram(DURATION_BUCKETS);
+          for (const each of values) addHistogram(all, each);
+          return histogramSamples(labels, bounds, all);
+        },
+      );
     const perPriority = (
       name: string,
       help: string,
-      value: (source: QueueSource) => [label: string, value: number][] | undefined,
+      figure: Exclude<keyof LevelFigures, 'priority'>,
       fold: (a: number, b: number) => number,
     ): void =>
-      metric('gauge', name, help, value, (labels, values) => {
+      metric('gauge', name, help, levelsOf, (labels, queuesOfName) => {
         const series = new Map<string, number>();
-        for (const [label, figure] of values.flat())
-          series.set(label, fold(series.get(label) ?? 0, figure));
-        return [...series].map(([priority, figure]) => [
+        for (const levels of queuesOfName)
+          for (const level of levels) {
+            const label = priorityLabel(level, levels.length);
+            const value = level[figure];
+            if (value !== undefined) series.set(label, fold(series.get(label) ?? 0, value));
+          }
+        return [...series].map(([priority, value]) => [
           `${labels},${labelPairs({ priority })}`,
-          figure,
+          value,
         ]);
       });
 
-    number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
-    if (this.#flavor === 'client-go')
-      number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
+    number('counter', 'adds_total', 'Total number of adds handled by workqueue', 'adds');
+    if (!ofControllers) number('gauge', 'depth', 'Current depth of workqueue', 'depth');
     else {
-      const levels = new Map(
-        [...this.#sources].filter(isAlive).map((source) => [source, source.levels?.()]),
-      );
-      const each = (
-        source: QueueSource,
-        figure: (level: LevelFigures) => number,
-      ): [string, number][] | undefined =>
-        levels
-          .get(source)
-          ?.map((level, _, all) => [priorityLabel(level, all.length), figure(level)]);
-      perPriority(
-        'depth',
-        'Current depth of workqueue by workqueue and priority',
-        (s) => each(s, (level) => level.depth) ?? depthAlone(s),
-        add,
-      );
+      const depthHelp = 'Current depth of workqueue by workqueue and priority';
+      perPriority('depth', depthHelp, 'depth', add);
       perPriority(
         'longest_wait_seconds',
         'How many seconds the ready item of workqueue that has been ready the longest ' +
           'has been so, by priority.',
-        (s) => each(s, (level) => level.longestWaitSeconds),
+        'longestWaitSeconds',
         Math.max,
       );
     }
@@ -211,17 +153,15 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       'gauge',
       'longest_running_processor_seconds',
       'How many seconds has the longest running processor for workqueue been running.',
-      (s) => s.longestSeconds(),
-      (a, b) => Math.max(a, b),
+      'longestSeconds',
+      Math.max,
     );
     histogram(
       'queue_duration_seconds',
       'How long in seconds an item stays in workqueue before being requested.',
-      (s) => s.queueSeconds(),
+      'queueSeconds',
     );
-    number('counter', 'retries_total', 'Total number of retries handled by workqueue', (s) =>
-      s.retries(),
-    );
+    number('counter', 'retries_total', 'Total number of retries handled by workqueue', 'retries');
     number(
       'gauge',
       'unfinished_work_seconds',
@@ -229,12 +169,12 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
         "and hasn't been observed by work_duration. Large values indicate stuck threads. " +
         'One can deduce the number of stuck threads by observing the rate ' +
         'at which this increases.',
-      (s) => s.unfinishedSeconds(),
+      'unfinishedSeconds',
     );
     histogram(
       'work_duration_seconds',
       'How long in seconds processing an item from workqueue takes.',
-      (s) => s.workSeconds(),
+      'workSeconds',
     );
     return expositionText(lines);
   }
@@ -242,8 +182,13 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   [readsCore](source: QueueSource): () => void {
     this.#sources.add(source);
     return () => {
-      if (!this.#sources.delete(source) || !isAlive(source)) return;
-      this.#figures(this.#ended, source.name).take(source);
+      const last = this.#sources.delete(source) ? readIfAlive(source) : undefined;
+      if (last === undefined) return;
+      const { figures } = this.#kept(this.#ended, source.name);
+      for (const counter of ['adds', 'retries'] as const)
+        if (last[counter] !== undefined) figures[counter] = (figures[counter] ?? 0) + last[counter];
+      for (const name of ['queueSeconds', 'workSeconds'] as const)
+        if (last[name] !== undefined) addHistogram(histogramOf(figures, name), last[name]);
       this.#forgetEndedBefore(source.name);
     };
   }
@@ -261,85 +206,97 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   newDepthMetric(name: string): { inc(): void; dec(): void } {
-    const source = this.#of(name);
-    return { inc: source.counter('depth', 1), dec: source.counter('depth', -1) };
+    return { inc: this.#counter(name, 'depth', 1), dec: this.#counter(name, 'depth', -1) };
   }
 
   newAddsMetric(name: string): { inc(): void } {
-    return { inc: this.#of(name).counter('adds', 1) };
+    return { inc: this.#counter(name, 'adds', 1) };
   }
 
   newLatencyMetric(name: string): { observe(value: number): void } {
-    const counts = this.#of(name).queue();
-    return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
+    return this.#observer(name, 'queueSeconds');
   }
 
   newWorkDurationMetric(name: string): { observe(value: number): void } {
-    const counts = this.#of(name).work();
-    return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
+    return this.#observer(name, 'workSeconds');
   }
 
   newUnfinishedWorkSecondsMetric(name: string): { set(value: number): void } {
-    return { set: this.#of(name).setter('unfinished') };
+    return this.#setter(name, 'unfinishedSeconds');
   }
 
   newLongestRunningProcessorSecondsMetric(name: string): { set(value: number): void } {
-    return { set: this.#of(name).setter('longest') };
+    return this.#setter(name, 'longestSeconds');
   }
 
   newRetriesMetric(name: string): { inc(): void } {
-    return { inc: this.#of(name).counter('retries', 1) };
+    return { inc: this.#counter(name, 'retries', 1) };
   }
 
-  #of(name: string): Figures {
-    return this.#figures(this.#manual, name);
+  /** Adds to a figure that begins at 0. */
+  #counter(name: string, figure: NumberName, by: number): () => void {
+    const { figures } = this.#kept(this.#reported, name);
+    figures[figure] ??= 0;
+    return () => {
+      figures[figure] = (figures[figure] ?? 0) + by;
+    };
+  }
+
+  #setter(name: string, figure: NumberName): { set(value: number): void } {
+    const { figures } = this.#kept(this.#reported, name);
+    figures[figure] ??= 0;
+    return {
+      set: (value) => {
+        figures[figure] = value;
+      },
+    };
+  }
+
+  #observer(name: string, figure: HistogramName): { observe(value: number): void } {
+    const counts = histogramOf(this.#kept(this.#reported, name).figures, figure);
+    return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
   }
 
   /** The figures of a name, made when they are first asked for. */
-  #figures(known: Map<string, Figures>, name: string): Figures {
-    let figures = known.get(name);
-    if (figures === undefined) {
-      figures = new Figures(name);
-      known.set(name, figures);
-      this.#sources.add(figures);
+  #kept(known: Map<string, Kept>, name: string): Kept {
+    let kept = known.get(name);
+    if (kept === undefined) {
+      const figures: QueueFigures = {};
+      kept = { name, figures, read: () => figures };
+      known.set(name, kept);
+      this.#sources.add(kept);
     }
-    return figures;
+    return kept;
   }
 
-  #byName(): [string, QueueSource[]][] {
-    const groups = new Map<string, QueueSource[]>();
+  #byName(): [string, QueueFigures[]][] {
+    const groups = new Map<string, QueueFigures[]>();
     for (const source of this.#sources) {
-      if (!isAlive(source)) continue;
+      const figures = readIfAlive(source);
       const group = groups.get(source.name);
-      if (group === undefined) groups.set(source.name, [source]);
-      else group.push(source);
+      if (figures === undefined) continue;
+      if (group === undefined) groups.set(source.name, [figures]);
+      else group.push(figures);
     }
     return byName(groups);
-  }
-
-  #labels(queue: string): string {
-    return labelPairs(
-      this.#flavor === 'client-go' ? { name: queue } : { controller: queue, name: queue },
-    );
   }
 }
 
 /** A queue on a poisoned instance has no figures any more; the others keep theirs. */
-function isAlive(source: QueueSource): boolean {
+function readIfAlive(source: QueueSource): QueueFigures | undefined {
   try {
-    source.depth();
-    return true;
-  } catch {
-    return false;
+    return source.read();
+  } catch (error) {
+    if (hasCode(error, 'POISONED')) return undefined;
+    throw error;
   }
 }
 
 const add = (a: number, b: number): number => a + b;
 
-/** A queue without priorities has the label too, empty: a metric has the same labels everywhere. */
-function depthAlone(source: QueueSource): [string, number][] | undefined {
-  const depth = source.depth();
-  return depth === undefined ? undefined : [['', depth]];
+function histogramOf(figures: QueueFigures, name: HistogramName): Histogram {
+  figures[name] ??= emptyHistogram(DURATION_BUCKETS);
+  return figures[name];
 }
 
 /**
@@ -348,6 +305,11 @@ function depthAlone(source: QueueSource): [string, number][] | undefined {
  */
 const MOST_PRIORITIES = 25;
 
+/** A queue without priorities has the label too, empty: a metric has the same labels everywhere. */
+function levelsOf({ levels, depth }: QueueFigures): readonly LevelFigures[] | undefined {
+  return levels ?? (depth === undefined ? undefined : [{ priority: undefined, depth }]);
+}
+
 function priorityLabel({ priority }: LevelFigures, levels: number): string {
-  return levels > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(priority);
+  return levels > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(priority ?? '');
 }
