@@ -15,7 +15,6 @@ const UNGUARDED = new Set([
   ...['keysFind', 'keysFindPair', 'keysIntern', 'keysInternPair', 'keysSlotNew'],
   ...['queueAdd', 'queueAddPair', 'queueAddSlot', 'queueAddNew', 'queueGet', 'queueTake'],
   ...['queueDoneSlot', 'queueLen', 'delayAdd', 'delayAddPair', 'delayAddSlot', 'delayAddNew'],
-  ...['delayAdvance', 'delayPop'],
   ...['priorityAdd', 'priorityAddPair', 'priorityAddSlot', 'slotAdd', 'slotGet', 'slotDone'],
   ...['indexPut', 'indexPutSlot', 'objectIndex'],
 ]);

@@ -216,8 +216,7 @@ export class Delays<T> implements DelayCalls<T> {
   /** Adds everything whose wait has ended. */
   #addDue(now: number): void {
     if (!this.#addEach) {
-      if (this.#queue.guarded((exports) => exports.delayAdvance(this.#queue.handle, now)) > 0)
-        this.#queue.serve();
+      if (this.#queue.core.exports.delayAdvance(this.#queue.handle, now) > 0) this.#queue.serve();
     } else if (this.#queue.hasLevels) this.#fireEach(now);
     else {
       for (const item of this.#aside.splice(0)) this.#addOne(item, now);
@@ -230,11 +229,11 @@ export class Delays<T> implements DelayCalls<T> {
    * Of a queue with priorities: each key becomes ready with its priority, and the metrics count it.
    */
   #fireEach(now: number): void {
-    const fire = (): number =>
-      this.#queue.guarded((exports) => exports.delayFire(this.#queue.handle, now));
+    const { handle } = this.#queue;
+    const fire = (): number => this.#queue.core.exports.delayFire(handle, now);
     let isReady = false;
     for (let slot = fire(); slot !== NOTHING; slot = fire()) {
-      this.#queue.meter?.added(this.#queue.core.exports.priorityOf(this.#queue.handle, slot));
+      this.#queue.meter?.added(this.#queue.core.exports.priorityOf(handle, slot));
       isReady = true;
     }
     if (isReady) this.#queue.serve();
@@ -282,7 +281,7 @@ export class Delays<T> implements DelayCalls<T> {
   }
 
   #pop(now: number): number {
-    return this.#queue.guarded((exports) => exports.delayPop(this.#queue.handle, now));
+    return this.#queue.core.exports.delayPop(this.#queue.handle, now);
   }
 
   /** The item of a wait that has ended; its slot may have been given back. */

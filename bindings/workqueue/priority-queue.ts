@@ -69,12 +69,13 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  *
  * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is
  * processed. An add() makes a waiting item ready. A delay for a ready item is ignored. After
- * shutDown() a get reports the shutdown at once, and what is queued is dropped. The limiter is not
- * called after that.
- * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an
- * overall limit. `inner` and `order` are refused. Priorities may be many, such as deadlines: a get
- * costs the logarithm of their number, an add of a new one moves those above it (5 µs for
- * 100 000).
+ * shutDown() a get reports the shutdown at once, what is queued is dropped, and the limiter is not
+ * called any more. shutDownWithDrain() hands out what is ready, also what becomes so again by
+ * done(), and resolves when nothing is ready or processed; in controller-runtime it is the same as
+ * shutDown(). The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s,
+ * without an overall limit. `inner` and `order` are refused. Priorities may be many, such as
+ * deadlines: a get costs the logarithm of their number, an add of a new one moves those above it (5
+ * µs for 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
  *
@@ -152,24 +153,6 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
       if (item !== undefined) options?.taken?.(item);
       return { ...gotten(item), priority };
     });
-  }
-
-  /**
-   * Takes no more items and hands out none: get() reports the shutdown, and what is queued is
-   * dropped. Ends a drain. Again: no effect.
-   */
-  override shutDown(): void {
-    super.shutDown();
-  }
-
-  /**
-   * Takes no more items and drops those that wait for a delay; those that are ready are still
-   * handed out, also those that become so again by done(). Resolves when nothing is ready or being
-   * processed. A shutDown() meanwhile ends it. A signal that fires meanwhile rejects with ABORTED;
-   * the queue goes on as before. In controller-runtime it is the same as shutDown().
-   */
-  override shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
-    return super.shutDownWithDrain(options);
   }
 
   /**

@@ -18,7 +18,6 @@ import { aborted, type CapstanError, invalid, requireInteger } from '../base/err
 import { keepShape } from '../base/keep-shape.ts';
 import { requireNames, SIGNAL } from '../base/names.ts';
 import {
-  type CoreExports,
   DONE_KEPT,
   DONE_RELEASED,
   DONE_REQUEUED,
@@ -499,9 +498,9 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Takes no more items; those that are ready are still handed out, then get() reports the
-   * shutdown. What waits for a delay is dropped. Ends a shutDownWithDrain() that is under way.
-   * Again: no effect.
+   * Takes no more items; those that are ready are still handed out (a PriorityQueue drops them),
+   * then get() reports the shutdown. What waits for a delay is dropped. Ends a shutDownWithDrain()
+   * that is under way. Again: no effect.
    */
   shutDown(): void {
     this.checkAlive();
@@ -514,9 +513,9 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /**
    * Like shutDown(), and resolves when nothing is being processed. As in client-go it does not wait
-   * for items that are ready, and may resolve although the last item done became ready again; of
-   * two drains one done() wakes only the later, and a shutDown() ends both. A signal that fires
-   * meanwhile rejects with ABORTED; the queue stays shut down.
+   * for items that are ready (a PriorityQueue does), and may resolve although the last item done
+   * became ready again; of two drains one done() wakes only the later, and a shutDown() ends both.
+   * A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     const problem = problemOf(options, 'shutDownWithDrain()', SIGNAL);
@@ -690,12 +689,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * @internal Calls the core. A trap poisons its instance, and is thrown as POISONED. The calls of
-   * the hot path (add, get, done) have a catch of their own, so that no function is made for them.
+   * @internal Calls the table of keys, or an export without a guard. A trap poisons the instance,
+   * and is thrown as POISONED. Hot calls catch by themselves, so that no function is made for them.
    */
-  guarded<R>(run: (exports: CoreExports) => R): R {
+  guarded<R>(run: () => R): R {
     try {
-      return run(this.core.exports);
+      return run();
     } catch (cause) {
       throw this.core.trapped(cause);
     }

@@ -196,8 +196,8 @@ export class Slots<T> {
   #endEach(slots: Int32Array): void {
     const now = this.#queue.now();
     for (const slot of slots) {
-      const outcome = this.#queue.guarded((exports) =>
-        exports.slotDone(this.#queue.handle, slot, now),
+      const outcome = this.#queue.guarded(() =>
+        this.#queue.core.exports.slotDone(this.#queue.handle, slot, now),
       );
       if (outcome !== STALE) this.#queue.finished(slot & SLOT_NUMBER, outcome);
     }
