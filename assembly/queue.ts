@@ -150,22 +150,23 @@ export function queueAddNew(queue: Table, now: f64): i32 {
   return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
-// How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which
-// done() empties.
-const STATE_AHEAD: u32 = 8;
-const BUCKET_AHEAD: u32 = 4;
+// So many keys at a time; a power of two.
+const AHEAD: u32 = 16;
 
 /**
- * Loads what the calls to come will need, long before they do. Where keys come out in another order
- * than they went in, each state and each bucket is a cache miss; here the misses overlap with each
- * other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that is
- * never read.
+ * Loads what the calls to come will need, long before they do: the states of keys to come, and the
+ * buckets, which done() empties, of those before them. Where keys come out in another order than
+ * they went in, each is a cache miss. So many at once overlap with each other; one by one, each
+ * held up the processor until it came. WebAssembly has no prefetch, so the loads end in a word that
+ * is never read.
  */
-@inline
-function touchAhead(queue: Table, head: u32, ready: u32): void {
-  if (ready <= STATE_AHEAD) return;
-  const bucket = bucketOf(queue, recordOf(queue, ringAt(queue, head + BUCKET_AHEAD)));
-  queue.touched = bucket ^ peekState(recordOf(queue, ringAt(queue, head + STATE_AHEAD)));
+function touchAhead(queue: Table, head: u32): void {
+  let touched: u64 = 0;
+  for (let i = head; i != head + AHEAD; i++) {
+    touched ^= peekState(recordOf(queue, ringAt(queue, i + AHEAD)));
+    touched ^= bucketOf(queue, recordOf(queue, ringAt(queue, i)));
+  }
+  queue.touched = touched;
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
@@ -177,7 +178,7 @@ export function takeFirst(queue: Table, now: f64): i32 {
   const slot = ringAt(queue, head);
   const record = recordOf(queue, slot);
   queue.head = head + 1;
-  touchAhead(queue, head, ready);
+  if ((head & (AHEAD - 1)) == 0 && ready >= 2 * AHEAD) touchAhead(queue, head);
   startProcessing(queue, slot, record, now);
   return slot;
 }

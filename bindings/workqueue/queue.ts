@@ -345,7 +345,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     let slot: number;
     let outcome: number;
     try {
-      if (item === this.#lastItem && this.#lastSlot !== NOTHING) slot = this.#lastSlot;
+      // `===` reads both strings to see that they are strings: a cache miss for each key
+      if (Object.is(item, this.#lastItem) && this.#lastSlot !== NOTHING) slot = this.#lastSlot;
       else {
         slot = this.keys.find(item);
         if (slot === NOTHING) return;
