@@ -33,6 +33,23 @@ function poison(core: Core): void {
   core.trapped(new WebAssembly.RuntimeError('unreachable'));
 }
 
+/** What a queue with `inner` answers itself: its end, its own delays, and what calls the rest. */
+const OF_OUTER = [
+  ...['constructor', 'kind', 'addAll', 'admit', 'next', 'take', 'takeSlot', 'taken', 'serve'],
+  ...['finished', 'released', 'shutDown', 'shutDownWithDrain', 'snapshot', 'describe', 'dispose'],
+  ...['giveUp', 'isDisposed', 'hasWaiting', 'poisoned', 'checkAlive', 'guarded', 'slotOf'],
+  ...['stateOf', 'knows', 'depth', 'now', Symbol.asyncIterator, Symbol.dispose],
+];
+
+// Forgotten in FORWARDED, a method would answer for the outer queue, which has no ready items.
+test('each method of a queue with inner is the inner one, or listed as its own', () => {
+  const outer = new WorkQueue({ inner: new WorkQueue() });
+  const own = Reflect.ownKeys(WorkQueue.prototype).filter((name) => !Object.hasOwn(outer, name));
+  expect(own.sort(byText)).toEqual([...OF_OUTER].sort(byText));
+});
+
+const byText = (a: string | symbol, b: string | symbol): number => (String(a) < String(b) ? -1 : 1);
+
 describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', (mode) => {
   // An item's error was taken for a trap, and every queue of the process was poisoned.
   test('are a typed error with the cause, and affect no other queue', () => {
