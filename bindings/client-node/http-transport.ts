@@ -2,7 +2,7 @@
 /** The transport for a URL with fixed headers and fixed TLS material. */
 
 import { invalid } from '../base/errors.ts';
-import { requireHeaders, requireUnshown } from '../base/http-headers.ts';
+import { requireHeaderLists, requireUnshown } from '../base/http-headers.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { serverURL } from '../base/urls.ts';
 import type { Transport } from '../cache/rest/transport.ts';
@@ -11,8 +11,11 @@ import { TLS_NAMES, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
-  /** Headers of every request, such as `authorization`. Headers of the request itself win. */
-  headers?: Record<string, string> | undefined;
+  /**
+   * Headers of every request, such as `authorization`. Headers of the request itself win. An array
+   * is sent as one header for each value, as `impersonate-group` needs.
+   */
+  headers?: Readonly<Record<string, string | readonly string[]>> | undefined;
   /** TLS options for https servers: `ca`, `cert`, `key`, `servername` and so on, as in node:tls. */
   tls?: TlsMaterial | undefined;
 }
@@ -57,7 +60,7 @@ export function httpTransport(
   requireTls(tls, (option) => `options.tls.${option}`);
   const headers = {
     ...(authorization === undefined ? {} : { authorization }),
-    ...requireHeaders('options.headers', options.headers),
+    ...requireHeaderLists('options.headers', options.headers),
   };
   const destination = { url, tls, headers };
   return new NodeTransport(() => destination, options);

@@ -152,7 +152,9 @@ class InProcess implements FakeTransport {
 
   as(user: string | ServerUser): Transport {
     requireUser('user', user);
-    const headers = headersAs(user);
+    const headers = Object.fromEntries(
+      Object.entries(headersAs(user)).map(([name, value]) => [name, [value].flat().join(', ')]),
+    );
     return {
       request: (request) =>
         this.request({ ...request, headers: { ...headers, ...request.headers } }),

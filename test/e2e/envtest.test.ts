@@ -101,6 +101,12 @@ describe('a server', () => {
     expect(await whoAmI(account.transport())).toMatchObject({ username });
     expect(await whoAmI(fromKubeconfig(account.kubeconfig()))).toMatchObject({ username });
     expect(await whoAmI(envtest.transport({ as: username }))).toMatchObject({ username });
+    // Both groups went in one header, which is one group for a real server.
+    const cat = { name: 'cat', groups: ['cooks', 'guests'] };
+    expect(await whoAmI(envtest.transport({ as: cat }))).toEqual({
+      username: 'cat',
+      groups: cat.groups,
+    });
 
     expect(await statusOf(account.transport(), '/api/v1/namespaces')).toBe(403);
     expect(await statusOf(fromKubeconfig(envtest.kubeconfig()), '/api/v1/namespaces')).toBe(200);

@@ -10,6 +10,7 @@ import {
   brief,
   CONFIG_MAPS,
   configMapBody,
+  soon,
   startApi,
   WIDGETS,
   widgetBody,
@@ -227,8 +228,8 @@ describe('a resource that is removed', () => {
     await api.make(WIDGETS, widgetBody('a'));
     const { body } = await api.delete(`${crds}/widgets.example.com`);
     expect(body.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
-    expect((await api.get(WIDGETS)).status).toBe(404);
-    expect((await api.get(`${crds}/widgets.example.com`)).status).toBe(404);
+    await soon(async () => (await api.get(`${crds}/widgets.example.com`)).status).toBe(404);
+    await soon(async () => (await api.get(WIDGETS)).status).toBe(404);
     await api.make(crds, crd);
     expect((await api.get(WIDGETS)).body.items).toEqual([]);
   });

@@ -295,7 +295,7 @@ describe('apply', () => {
       422,
       'Too long',
     ],
-    ['a name with a line feed', configMapBody('a'), { fieldManager: 'a\nb' }, 422, 'printable'],
+    ['a name with a line feed', configMapBody('a'), { fieldManager: 'a\nb' }, 422, 'U+000A'],
     [
       'another kind',
       { ...configMapBody('a'), kind: 'Secret' },

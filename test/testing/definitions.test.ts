@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startApi } from '../helpers/server/requests.ts';
+import { soon, startApi } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -41,7 +41,7 @@ describe('a definition', () => {
   // wait for that.
   test('is accepted, then established, in updates that a watch shows', async () => {
     const { api } = await startApi();
-    const watch = await api.watch(CRDS, { resourceVersion: '1' });
+    const watch = await api.watch(CRDS, { resourceVersion: await api.version(CRDS) });
     const made = await api.make(CRDS, definition(ofSpec({})));
     expect(made).toMatchObject({
       spec: { conversion: { strategy: 'None' }, names: { singular: 'site', listKind: 'SiteList' } },
@@ -69,7 +69,7 @@ describe('a definition', () => {
     await api.make(CRDS, { ...other, metadata: { name: 'others.example.com' } });
     const path = '/apis/example.com/v1/namespaces/default/others';
     const status = async () => (await api.get(`${CRDS}/others.example.com`)).body.status;
-    expect(await status()).toMatchObject({
+    await soon(status).toMatchObject({
       conditions: [
         { type: 'NamesAccepted', status: 'False', reason: 'ListKindConflict' },
         { type: 'Established', status: 'False', reason: 'NotAccepted' },
@@ -77,8 +77,8 @@ describe('a definition', () => {
     });
     expect((await api.get(path)).status).toBe(404);
     await api.delete(SITE);
-    expect(await status()).toMatchObject({ conditions: [{ status: 'True' }, { status: 'True' }] });
-    expect((await api.get(path)).status).toBe(200);
+    await soon(status).toMatchObject({ conditions: [{ status: 'True' }, { status: 'True' }] });
+    await soon(async () => (await api.get(path)).status).toBe(200);
   });
 
   // Objects with finalizers went with their definition, and a controller never had its turn.
@@ -90,17 +90,21 @@ describe('a definition', () => {
     const { body } = await api.delete(SITE);
     expect(body.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
     expect((await watch.take(1))[0]?.object.metadata.deletionTimestamp).toBeDefined();
-    expect((await api.get(SITE)).body.status).toMatchObject({
+    await soon(async () => (await api.get(SITE)).body.status).toMatchObject({
       conditions: [{}, {}, { type: 'Terminating', reason: 'InstanceDeletionInProgress' }],
     });
     const late = { ...site({}), metadata: { name: 'b' } };
     expect(await api.send('POST', SITES, { body: late })).toMatchObject({
-      status: 405,
-      body: { message: 'create not allowed while custom resource definition is terminating' },
+      status: 403,
+      body: {
+        message:
+          'sites.example.com "b" is forbidden: create not allowed while custom resource ' +
+          'definition is terminating',
+      },
     });
     await api.patch(`${SITES}/a`, { metadata: { finalizers: null } });
-    expect((await api.get(SITE)).status).toBe(404);
-    expect((await api.get(SITES)).status).toBe(404);
+    await soon(async () => (await api.get(SITE)).status).toBe(404);
+    await soon(async () => (await api.get(SITES)).status).toBe(404);
   });
 
   const VALIDATION = 'spec.validation.openAPIV3Schema';

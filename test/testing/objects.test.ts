@@ -552,9 +552,9 @@ describe('delete', () => {
     });
     const { body } = await api.send('DELETE', CONFIG_MAPS, { query: { labelSelector: 'app=x' } });
     expect(body.items.map((item) => item.metadata.name)).toEqual(['a', 'c']);
-    expect(
-      (await api.get('/api/v1/configmaps')).body.items.map((item) => item.metadata.name),
-    ).toEqual(['b', 'd']);
+    const left = (await api.get('/api/v1/configmaps')).body.items.map((item) => item.metadata);
+    const own = left.filter(({ namespace }) => !namespace.startsWith('kube-'));
+    expect(own.map(({ name }) => name)).toEqual(['b', 'd']);
     expect((await api.send('DELETE', '/api/v1/configmaps')).status).toBe(405);
   });
 });
@@ -584,27 +584,43 @@ test('an object is found in its scope alone', async () => {
   expect((await api.get('/apis/example.com/v1/namespaces/default/planets/a')).status).toBe(404);
   await api.make(WIDGETS, widgetBody('a'));
   expect((await api.get('/apis/example.com/v1/widgets/a')).status).toBe(404);
-  expect(
-    (await api.send('POST', '/apis/example.com/v1/widgets', { body: widgetBody('b') })).status,
-  ).toBe(405);
+  for (const [method, body] of [
+    ['POST', widgetBody('b')],
+    ['PUT', widgetBody('a')],
+    ['DELETE', undefined],
+  ] as const)
+    expect(await api.send(method, '/apis/example.com/v1/widgets', { body })).toMatchObject({
+      status: 404,
+      body: '404 page not found\n',
+    });
   expect((await api.get('/api/v1/configmaps/a')).status).toBe(404);
+  const outside = await api.send('POST', '/api/v1/configmaps', { body: configMapBody('a') });
+  expect(outside.status).toBe(405);
 });
 
 test('a method that a path does not know is not allowed', async () => {
   const { api } = await startApi();
   await api.make(WIDGETS, widgetBody('a'));
-  for (const [method, path] of [
-    ['PUT', WIDGETS],
-    ['PATCH', WIDGETS],
-    ['POST', `${WIDGETS}/a`],
-    ['POST', `${WIDGETS}/a/status`],
-    ['DELETE', `${WIDGETS}/a/status`],
-    ['DELETE', '/version'],
+  for (const [method, path, code] of [
+    ['PUT', CONFIG_MAPS, 405],
+    ['PATCH', CONFIG_MAPS, 405],
+    ['POST', `${CONFIG_MAPS}/a`, 405],
+    ['PUT', WIDGETS, 400],
+    ['PATCH', WIDGETS, 415],
+    ['POST', `${WIDGETS}/a`, 400],
+    ['POST', `${WIDGETS}/a/status`, 405],
+    ['DELETE', `${WIDGETS}/a/status`, 405],
+    ['DELETE', '/version', 405],
   ] as const) {
-    expect([method, path, (await api.send(method, path, { body: {} })).status]).toEqual([
-      method,
-      path,
-      405,
-    ]);
+    const { status } = await api.send(method, path, { body: {} });
+    expect([method, path, status]).toEqual([method, path, code]);
   }
+  expect((await api.patch(WIDGETS, {})).body.message).toBe('name must be provided');
+});
+
+test('a custom object that is posted to a name gets that of its body', async () => {
+  const { api } = await startApi();
+  await api.make(WIDGETS, widgetBody('a'));
+  expect((await api.send('POST', `${WIDGETS}/b`, { body: widgetBody('c') })).status).toBe(201);
+  expect((await api.get(WIDGETS)).body.items.map((item) => item.metadata.name)).toEqual(['a', 'c']);
 });

@@ -4,7 +4,7 @@
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type ApiObject, type ApiRequests, startApi } from '../helpers/server/requests.ts';
+import { type ApiObject, type ApiRequests, soon, startApi } from '../helpers/server/requests.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';
@@ -96,10 +96,11 @@ describe('a token of a ServiceAccount', () => {
       },
     });
     await api.delete(`${pods}/p`);
-    expect((await reviewed(api, bound)).authenticated).toBeUndefined();
-    expect((await reviewed(api, free)).authenticated).toBe(true);
+    const isKnown = async (token: string) => (await reviewed(api, token)).authenticated;
+    await soon(() => isKnown(bound)).toBeUndefined();
+    expect(await isKnown(free)).toBe(true);
     await api.delete(`${ACCOUNTS}/bot`);
-    expect((await reviewed(api, free)).authenticated).toBeUndefined();
+    await soon(() => isKnown(free)).toBeUndefined();
   });
 
   test.each<[string, string, object, number, string[]?]>([

@@ -12,6 +12,7 @@ import {
   configMapBody,
   JSON_PATCH,
   POD_SPEC,
+  soon,
   startApi,
   WORKLOAD,
 } from '../helpers/server/requests.ts';
@@ -543,7 +544,7 @@ describe('a definition', () => {
     expect(await served()).toEqual([200, 200, 404]);
     const operations = [{ op: 'remove', path: '/spec/versions/1' }];
     await api.patch(`${CRDS}/webs.example.com`, operations, JSON_PATCH);
-    expect(await served()).toEqual([200, 404, 404]);
+    await soon(served).toEqual([200, 404, 404]);
   });
 
   // What was stored stayed as the old schema had left it until somebody wrote, and that write
@@ -584,7 +585,7 @@ describe('a definition', () => {
     await api.make(CRDS, definition(version('v1', { storage: true })));
     await api.patch(crd, { spec: { names: { shortNames: ['w'] } } });
     await api.patch(crd, { spec: { versions: [version('v1'), version('v2', { storage: true })] } });
-    expect((await api.get(crd)).body.status).toMatchObject({
+    await soon(async () => (await api.get(crd)).body.status).toMatchObject({
       acceptedNames: { ...names, shortNames: ['w'] },
       storedVersions: ['v1', 'v2'],
     });
@@ -617,7 +618,7 @@ describe('a definition', () => {
     expect((await api.delete(CRDS, uid)).status).toBe(409);
     expect((await api.get(path('v1'))).body.items).toHaveLength(1);
     await api.delete(CRDS);
-    expect((await api.get(path('v1'))).status).toBe(404);
+    await soon(async () => (await api.get(path('v1'))).status).toBe(404);
     await api.make(CRDS, definition(version('v1', { storage: true })));
     expect((await api.get(path('v1'))).body.items).toEqual([]);
   });

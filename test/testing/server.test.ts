@@ -87,9 +87,11 @@ test('answers health checks, its version and unknown paths', async () => {
     major: '1',
     minor: expect.stringMatching(/^\d+$/),
   });
-  for (const path of ['/nope', '/api/v1/namespaces/%zz', '/apis/example.com/v1//widgets']) {
+  for (const path of ['/nope', '/livez/', '/apis/example.com/v1//widgets']) {
     expect((await api.get(path)).status).toBe(404);
   }
+  const malformed = await api.get('/api/v1/namespaces/%zz');
+  expect([malformed.status, malformed.body]).toEqual([400, '400 Bad Request']);
 });
 
 test('discovery tells built-in resources and those that were seen', async () => {

@@ -54,7 +54,7 @@ describe('a ConfigMap', () => {
   it.each<[string, Body, string[]]>([
     ['a key with a blank', { data: { 'a b': '' } }, ['Invalid data[a b]']],
     ['a key in both', { data: { a: '' }, binaryData: { a: '' } }, ['Invalid data[a]']],
-    ['too much', { data: { a: 'x'.repeat(1024 * 1024 + 1) } }, ['TooLong ']],
+    ['too much', { data: { a: 'x'.repeat(1024 * 1024 + 1) } }, ['TooLong []']],
     ['all that fits', { data: { a: 'x'.repeat(1024 * 1024) } }, []],
   ])('with %s', async (_, more, expected) => {
     expect(await causes(CONFIG_MAPS, configMap(more))).toEqual(expected);

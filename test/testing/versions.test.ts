@@ -6,7 +6,13 @@ import { defineResource, ListWatch } from 'capstan/cache';
 import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../bindings/base/clock.ts';
-import { APPLY_PATCH, type ApiRequests, brief, startApi } from '../helpers/server/requests.ts';
+import {
+  APPLY_PATCH,
+  type ApiRequests,
+  brief,
+  soon,
+  startApi,
+} from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CRD = `${CRDS}/webs.example.com`;
@@ -164,9 +170,9 @@ test('an informer loses a resource with its definition, not with one version', a
     return listWatch.isGone(refusal, caller);
   };
   await api.patch(CRD, { spec: { versions: [version('v1', { served: false }), version('v2')] } });
-  expect(await isGone()).toBe(false);
+  await soon(isGone).toBe(false);
   await api.delete(CRD);
-  expect(await isGone()).toBe(true);
+  await soon(isGone).toBe(true);
 });
 
 test('versions without a definition share their objects and their deletion', async () => {

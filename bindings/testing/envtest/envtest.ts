@@ -237,7 +237,7 @@ export class Envtest {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #connect(headers: Record<string, string>, user: object): Transport & AsyncDisposable {
+  #connect(headers: Record<string, string | string[]>, user: object): Transport & AsyncDisposable {
     const tls: TlsMaterial = { ca: this.#keys.ca.cert, ...user };
     return httpTransport(this.url, { headers, tls });
   }

@@ -64,9 +64,9 @@ import {
 import type { ApiTarget } from './request/request-target.ts';
 import {
   checkDocumentMethod,
-  checkScope,
   checkSubresource,
   checkVerbs,
+  isInScope,
 } from './request/route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
@@ -190,7 +190,10 @@ export class Api {
       if (isBuiltInGroup(kind.group) || (this.registry.strict && !teaches))
         return textAnswer(404, NO_PAGE);
     }
-    checkScope(kind, route);
+    if (!isInScope(kind, route, target.verb)) {
+      if (kind.builtIn) throw noSuchPath();
+      return textAnswer(404, NO_PAGE);
+    }
     if (method !== 'GET') await prepareRules(kind);
     const servedKind = route.subresource === 'scale' ? SCALE : kind;
     const table = (version: string): View =>
@@ -222,7 +225,11 @@ export class Api {
     };
     if (route.subresource !== '' && !isWholeObject(route.subresource))
       return this.#subresource(call);
-    return route.name === '' ? this.#collection(call) : this.#object(call);
+    if (route.name === '') return this.#collection(call);
+    // A custom object gets the name in its body.
+    if (method === 'POST' && !kind.builtIn)
+      return this.#collection({ ...call, path: { ...route, name: '' } });
+    return this.#object(call);
   }
 
   async #collection({
@@ -273,6 +280,11 @@ export class Api {
         };
         return answer(write, deletionWarnings(kind, options));
       }
+      case 'PUT':
+      case 'PATCH':
+        if (kind.builtIn) throw methodNotAllowed();
+        if (method === 'PATCH') patchTypeOf(kind, mediaType(request));
+        throw badRequest('name must be provided');
       default:
         throw methodNotAllowed();
     }

@@ -40,6 +40,7 @@ export function parseRequestPath(pathname: string): RequestPath {
     case 'healthz':
     case 'livez':
     case 'readyz':
+      if (pathname.endsWith('/')) return { type: 'unknown' };
       return { type: 'health', endpoint: first, check: parts.slice(1).join('/') };
     case 'api':
       if (second === undefined) return { type: 'core-versions' };

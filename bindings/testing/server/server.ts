@@ -96,9 +96,9 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * - Custom resources are converted by the strategy None, also if their definition has a conversion
  *   webhook.
  * - Rules in CEL need the peer `@marcbachmann/cel-js`. Without it they are not evaluated, and
- *   expressions in built-in kinds are not compiled. Rules that use `optMap`, `sortBy`,
- *   `transformList` and the like, or comprehensions over two variables, are never evaluated. Their
- *   cost is not estimated or limited. Lists that are sets compare in their order.
+ *   expressions in built-in kinds are not compiled. Rules that use `sortBy`,
+ *   `transformMap`, `transformMapEntry`, `jsonpatch` or `authorizer` are never evaluated. The cost
+ *   of rules is not estimated or limited. Lists that are sets compare in their order.
  * - An update that keeps a value that violates a rule gets no warning.
  * - A controller ends a deleted namespace after 5 s by `clock`, which a bare kube-apiserver does
  *   not do; a namespace with a Pod on a node waits for it.

@@ -23,6 +23,9 @@ export interface ServerRequest extends Incoming {
   readonly errored?: Error | null | undefined;
 }
 
+/** An escape that Go's HTTP server refuses before any other check. */
+const MALFORMED = /%(?![\da-f]{2})/i;
+
 export class Serving {
   readonly api: Api;
   readonly faults = new Faults();
@@ -62,6 +65,10 @@ export class Serving {
       else output.splitInto(fault.chunkBytes);
     }
     if (output.closed) return;
+    if (MALFORMED.test(target.path)) {
+      output.send(400, { 'Content-Type': 'text/plain; charset=utf-8' }, '400 Bad Request');
+      return;
+    }
     try {
       const server = { address: this.#address, faults: streamFaults };
       const answer = await this.api.handle(target, request, output, server);

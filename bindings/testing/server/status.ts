@@ -143,13 +143,6 @@ export const notSupported = (verb: string, subject: Subject): ApiError =>
     details: details({ ...subject, name: '' }),
   });
 
-/** A create while the kind's definition is being deleted. */
-export const terminatingDefinition = (subject: Subject): ApiError =>
-  new ApiError(405, 'create not allowed while custom resource definition is terminating', {
-    reason: 'MethodNotAllowed',
-    details: details({ ...subject, name: '' }),
-  });
-
 /** An unknown path in a known group. */
 export const noSuchPath = (): ApiError =>
   new ApiError(404, 'the server could not find the requested resource', {

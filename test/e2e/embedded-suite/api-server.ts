@@ -4,9 +4,16 @@
  * their first object comes. Between tests etcd gets back what it had.
  */
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import type { Transport } from 'capstan/cache';
 import { TestRunner } from 'vitest';
 import { httpTransport } from '../../../bindings/client-node/http-transport.ts';
@@ -16,9 +23,13 @@ import type {
   ServerTransportOptions,
 } from '../../../bindings/testing/server/server.ts';
 import { startEnvtest } from '../../../bindings/testing/start-envtest.ts';
+import { needsNoKinds } from './known.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const ROLES = '/apis/rbac.authorization.k8s.io/';
 const POLL_MS = 20;
+/** How long the authorizer takes to see a Role. */
+const ROLES_MS = 100;
 const WAIT_MS = 20_000;
 
 /** Skips the running test, as it is about the embedded server alone. */
@@ -36,6 +47,8 @@ interface Backend {
   readonly first: ReadonlyMap<string, string>;
   /** Definitions that `provide` made, by name. They stay, as making one takes two seconds. */
   readonly provided: Set<string>;
+  /** Definitions that the running test made. A kind that it removes is not provided. */
+  readonly made: Set<string>;
 }
 
 /** The servers that no test uses. Each file loads this module anew; they end with the process. */
@@ -59,7 +72,9 @@ export class RealApiServer {
       else if (value === 'ABAC' || (name === 'strict' && value === false))
         onlyEmbedded(`${name}: ${value}`);
     const backend = idle.pop() ?? (await newBackend());
-    await reset(backend, options.strict === true);
+    const test = TestRunner.getCurrentTest();
+    const isFresh = test === undefined || needsNoKinds(test.fullTestName ?? test.name);
+    await reset(backend, isFresh || options.strict === true);
     const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 });
     const lenient = options.strict !== true;
     server.on('request', (asked, answer) => void serve(backend, lenient, asked, answer));
@@ -108,7 +123,9 @@ export class RealApiServer {
 
 async function newBackend(): Promise<Backend> {
   const envtest = await startEnvtest();
-  const { users } = JSON.parse(envtest.kubeconfig());
+  // The name that the embedded server gives to who has no credentials.
+  const admin = await envtest.addUser({ name: 'kubernetes-admin', groups: ['system:masters'] });
+  const { users } = JSON.parse(admin.kubeconfig());
   const pem = (name: string): string => Buffer.from(users[0].user[name], 'base64').toString();
   const user = {
     ca: envtest.authority,
@@ -122,6 +139,7 @@ async function newBackend(): Promise<Backend> {
     agent,
     first: new Map<string, string>(),
     provided: new Set<string>(),
+    made: new Set<string>(),
   };
   await settled(made);
   return { ...made, first: await contents(envtest) };
@@ -148,13 +166,15 @@ async function contents(envtest: Envtest): Promise<Map<string, string>> {
   );
 }
 
-const OWN = /^\/registry\/(leases|masterleases|flowschemas|prioritylevelconfigurations)\//;
+const OWN =
+  /^\/registry\/(leases\/kube-system|masterleases|flowschemas|prioritylevelconfigurations)\//;
 const base64 = (plain: string): string => Buffer.from(plain).toString('base64');
 const text = (encoded: string): string => Buffer.from(encoded, 'base64').toString();
 
 /** Gives etcd back what it had at first, and perhaps the definitions that were provided. */
-async function reset(backend: Backend, strict: boolean): Promise<void> {
+async function reset(backend: Backend, withoutKinds: boolean): Promise<void> {
   const { envtest, first, provided } = backend;
+  backend.made.clear();
   const now = await contents(envtest);
   for (const [key, value] of first)
     if (now.get(key) !== value) await etcd(envtest, 'kv/put', { key, value });
@@ -162,7 +182,8 @@ async function reset(backend: Backend, strict: boolean): Promise<void> {
     if (first.has(key)) continue;
     const name = /\/customresourcedefinitions\/(.+)$/.exec(text(key))?.[1];
     if (name === undefined) await etcd(envtest, 'kv/deleterange', { key });
-    else if (strict || !provided.has(name)) await removeDefinition(backend, key, now.get(key));
+    else if (withoutKinds || !provided.has(name))
+      await removeDefinition(backend, key, now.get(key));
   }
 }
 
@@ -194,7 +215,9 @@ interface Definition {
 async function makeRoom(backend: Backend, { method, url, body }: Asked): Promise<void> {
   if (!url.startsWith(CRDS) || (method !== 'POST' && method !== 'PATCH')) return;
   const name = /"name":\s*"([^"]+\.[^"]+)"/.exec(body.toString())?.[1];
-  if (name === undefined || !backend.provided.has(name)) return;
+  if (name === undefined) return;
+  backend.made.add(name);
+  if (!backend.provided.has(name)) return;
   const key = base64(`/registry/apiextensions.k8s.io/customresourcedefinitions/${name}`);
   const value = (await contents(backend.envtest)).get(key);
   await removeDefinition(backend, key, value);
@@ -212,7 +235,7 @@ async function etcd(envtest: Envtest, method: string, body: object): Promise<unk
 interface Asked {
   method: string;
   url: string;
-  headers: IncomingMessage['headers'];
+  headers: OutgoingHttpHeaders;
   body: Buffer;
 }
 
@@ -225,12 +248,18 @@ async function serve(
   try {
     const chunks: Buffer[] = [];
     for await (const chunk of from) chunks.push(chunk);
-    const { method = 'GET', url = '/', headers } = from;
+    const { method = 'GET', url = '/' } = from;
+    const headers = { ...from.headers };
+    // Each group of an impersonated user is a header of its own.
+    for (const [name, values] of Object.entries(from.headersDistinct))
+      if (name.startsWith('impersonate-')) headers[name] = values;
     const asked = { method, url, headers, body: Buffer.concat(chunks) };
     await makeRoom(backend, asked);
     if (lenient) await provide(backend, asked);
     const answer = await forward(backend, asked, to);
-    if (answer.statusCode === 201 && url.startsWith(CRDS)) await served(backend, asked);
+    if (answer.statusCode === 201 && url.startsWith(CRDS) && !url.includes('dryRun='))
+      await served(backend, asked);
+    if (method !== 'GET' && url.startsWith(ROLES)) await setTimeout(ROLES_MS);
     to.writeHead(answer.statusCode ?? 500, answer.headers);
     to.flushHeaders();
     answer.on('error', () => to.destroy());
@@ -287,6 +316,7 @@ async function provide(backend: Backend, { method, url, body }: Asked): Promise<
   }
   const plural = inside ?? rest.split('/')[0] ?? '';
   if (group === undefined || version === undefined || !isCustom(group)) return;
+  if (backend.made.has(`${plural}.${group}`)) return;
   const wanted = `${group}/${version}`;
   const { status, body: known } = await ask(backend, 'GET', `/apis/${wanted}`);
   const { resources = [] } = status === 200 ? (known as { resources?: { name: string }[] }) : {};
@@ -294,7 +324,7 @@ async function provide(backend: Backend, { method, url, body }: Asked): Promise<
   if ((await ask(backend, 'GET', `${CRDS}/${plural}.${group}`)).status === 200) return;
   const kind =
     /"kind"\s*:\s*"([A-Z][A-Za-z]*)"/.exec(body.toString())?.[1] ??
-    (plural[0]?.toUpperCase() ?? '') + plural.slice(1).replace(/s$/, '');
+    (plural[0]?.toUpperCase() ?? '') + plural.slice(1).replace(/ies$/, 'y').replace(/s$/, '');
   const made = definition({ group, version, plural, kind, namespaced: namespace !== undefined });
   await ask(backend, 'POST', CRDS, made);
   backend.provided.add(`${plural}.${group}`);
@@ -365,6 +395,6 @@ async function until(what: string, is: () => Promise<boolean>): Promise<void> {
   const end = performance.now() + WAIT_MS;
   while (!(await is())) {
     if (performance.now() > end) throw new Error(`waited ${WAIT_MS} ms for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await setTimeout(POLL_MS);
   }
 }

@@ -12,7 +12,10 @@ import {
 import { onlyEmbedded } from './api-server.ts';
 
 export { FakeClock } from '../../../bindings/base/clock.ts';
+export { FakeRecorder } from '../../../bindings/testing/fake-recorder.ts';
+export { RoundTripError, roundTrips } from '../../../bindings/testing/round-trips.ts';
 export { startEnvtest } from '../../../bindings/testing/start-envtest.ts';
+export { statusErrors } from '../../../bindings/testing/status-errors.ts';
 export { startTestServer } from '../../../bindings/testing/test-server.ts';
 export { RealApiServer as ApiServer } from './api-server.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { Transport } from 'capstan/cache';
 import { ApiServer, type ApiServerOptions } from 'capstan/testing';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 
 /** The parts of answers that tests read. */
 export interface ApiObject {
@@ -87,6 +87,12 @@ export async function startApi(
   });
   return { server, api };
 }
+
+/**
+ * As `expect.poll`: controllers of a real server do a moment later what the embedded one does at
+ * once.
+ */
+export const soon = <V>(read: () => V) => expect.poll(read, { timeout: 20_000 });
 
 export class ApiRequests {
   readonly #transport: Transport;

@@ -146,17 +146,17 @@ function decode(key: string): string {
   }
 }
 
-/** The impersonation headers of a user; group headers are joined. */
-export function headersAs(user: string | ServerUser): Record<string, string> {
+/** The impersonation headers of a user: a header for each group. */
+export function headersAs(user: string | ServerUser): Record<string, string | string[]> {
   const { name, uid, groups = [], extra = {} } = typeof user === 'string' ? { name: user } : user;
   return {
     'Impersonate-User': name,
     ...(uid === undefined ? {} : { 'Impersonate-Uid': uid }),
-    ...(groups.length === 0 ? {} : { 'Impersonate-Group': groups.join(', ') }),
+    ...(groups.length === 0 ? {} : { 'Impersonate-Group': [...groups] }),
     ...Object.fromEntries(
       Object.entries(extra).map(([key, values]) => [
         `Impersonate-Extra-${encodeURIComponent(key)}`,
-        values.join(', '),
+        [...values],
       ]),
     ),
   };

@@ -2,6 +2,7 @@
  * The `metadata.managedFields` of an object after each write: the type of each kind, and which
  * fields a path can write. The field sets themselves are in apply/.
  */
+import { FieldSet } from '../apply/field-set.ts';
 import {
   fieldsOfLastApplied,
   LAST_APPLIED_MANAGER,
@@ -100,6 +101,11 @@ function inScale(kind: Kind, object: JsonObject, subresource: string): JsonObjec
   return isNone ? withoutValueAt(object, path) : object;
 }
 
+function hasOwner(managers: Managers, path: string): boolean {
+  const field = FieldSet.of([pathOf(...path.split('.').filter((name) => name !== ''))]);
+  return [...managers.values()].some(({ fields }) => fields.intersection(field).size > 0);
+}
+
 const managedFieldsOf = (object: JsonObject): Json | undefined =>
   memberObject(object, 'metadata').managedFields;
 
@@ -114,6 +120,9 @@ export function ownersAfter(
   const managers = managersFor(kind, live, next, subresource !== '');
   // A client that removed all managers gets none, until the next apply.
   if (live !== undefined && managers.size === 0) return undefined;
+  // A scale has only the managers that own replicas.
+  if (subresource === 'scale' && !hasOwner(managers, kind.scale?.specReplicas ?? ''))
+    return encodeManagers(managers);
   // Fields that the type does not describe have no owner.
   if (!isTyped(kind, next) || (live !== undefined && !isTyped(kind, live))) return undefined;
   try {

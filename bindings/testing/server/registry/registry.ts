@@ -26,9 +26,9 @@ import {
   badRequest,
   conflict,
   deleted,
+  forbiddenObject,
   notFound,
   TooLargeVersion,
-  terminatingDefinition,
 } from '../status.ts';
 import { Allocator } from './admission.ts';
 import { servedForm, storageKey, toStoredForm } from './conversion.ts';
@@ -261,7 +261,8 @@ export class Registry {
       madeUpName(kind, stringAt(given, 'generateName'), (prefix) => this.#generated(prefix, path));
     this.requireOpen(kind, path, name);
     requireKind(kind, object, name);
-    if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
+    if (this.#definitions.isTerminating(kind))
+      throw forbiddenObject(ofResource(kind, name), TERMINATING);
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
     const checked = prepare(learned, object, owners !== undefined);
     const prepared = posted ? asPosted(checked) : checked;
@@ -584,6 +585,9 @@ export class Registry {
     return formatTime(this.#wallTime());
   }
 }
+
+/** Why an object whose definition is being deleted is not created. */
+const TERMINATING = 'create not allowed while custom resource definition is terminating';
 
 const withoutVersion = (object: JsonObject, sent?: string): JsonObject => ({
   ...object,

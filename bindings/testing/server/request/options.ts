@@ -32,6 +32,8 @@ export interface RequestOptions extends StoreWriteOptions {
 const VALIDATIONS = ['Ignore', 'Strict', 'Warn'] as const;
 /** apimachinery: FieldManagerMaxLength. */
 const LONGEST_MANAGER = 128;
+/** Go: not unicode.IsPrint. */
+const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 /** @param apply whether the patch is an apply; undefined: the request is not a patch */
 export function writeOptions(
@@ -50,13 +52,11 @@ export function writeOptions(
   }
   if (Buffer.byteLength(manager) > LONGEST_MANAGER)
     errors.push(fieldTooLong('fieldManager', LONGEST_MANAGER));
-  for (const [at, character] of [...manager].entries()) {
-    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {
-      const why = `invalid character ${JSON.stringify(character)} (at position ${at})`;
-      errors.push(
-        fieldInvalid('fieldManager', manager, `should only contain printable characters; ${why}`),
-      );
-    }
+  for (const { index, 0: character } of manager.matchAll(UNPRINTABLE)) {
+    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+    const at = Buffer.byteLength(manager.slice(0, index));
+    const why = `invalid character U+${code} (at position ${at})`;
+    errors.push(fieldInvalid('fieldManager', manager, why));
   }
   const { dryRun, error } = dryRunOf(dryRunsIn(query));
   if (error !== undefined) errors.push(error);

@@ -8,11 +8,15 @@ import { methodsOf } from '../registry/subresources.ts';
 import { methodNotAllowed, noSuchPath, notFound, notSupported } from '../status.ts';
 import type { ApiTarget } from './request-target.ts';
 
-/** Throws 404 for a path in the wrong scope. */
-export function checkScope(kind: Kind, path: ResourcePath): void {
-  if (kind.namespaced === undefined) return;
-  if (!kind.namespaced && path.namespace !== '') throw noSuchPath();
-  if (kind.namespaced && path.namespace === '' && path.name !== '') throw noSuchPath();
+/**
+ * Whether a path is in the scope of its kind. Only lists and watches of a namespaced kind are in
+ * all namespaces; that is decided later for built-in kinds, whose answer is 405.
+ */
+export function isInScope(kind: Kind, path: ResourcePath, verb: ApiTarget['verb']): boolean {
+  if (kind.namespaced === undefined) return true;
+  if (!kind.namespaced) return path.namespace === '';
+  if (path.namespace !== '') return true;
+  return path.name === '' && (kind.builtIn || verb === 'list' || verb === 'watch');
 }
 
 export function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {

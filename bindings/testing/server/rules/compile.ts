@@ -25,11 +25,7 @@ export interface CompiledRule {
  * evaluated.
  */
 export const UNSUPPORTED = new RegExp(
-  [
-    /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(/,
-    /\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,/,
-    /\bjsonpatch\b|\bauthorizer\b/,
-  ]
+  [/\.(?:transformMap|transformMapEntry|sortBy)\(/, /\bjsonpatch\b|\bauthorizer\b/]
     .map(({ source }) => source)
     .join('|'),
 );

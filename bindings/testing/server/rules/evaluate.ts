@@ -126,7 +126,8 @@ function evaluateRule(
   try {
     if (holds(value, old)) return [];
   } catch (error) {
-    const [why = ''] = String((error as Error).message).split('\n');
+    const [first = ''] = String((error as Error).message).split('\n');
+    const why = first.replace(/^No such key/, 'no such key');
     return [fieldInvalid(field, schema.type ?? '', `${why} evaluating rule: ${text}`)];
   }
   // Ratcheting: an unchanged value may stay, unless the rule is about the change (`oldSelf`).

@@ -4,6 +4,7 @@
  */
 import type { Environment } from '@marcbachmann/cel-js';
 import { registerExtensions } from './extensions.ts';
+import { registerMacros } from './macros.ts';
 
 type Library = typeof import('@marcbachmann/cel-js');
 
@@ -23,6 +24,7 @@ export function loadCel(): Promise<Cel | undefined> {
       const options = { enableOptionalTypes: true, homogeneousAggregateLiterals: false };
       const base = new library.Environment(options);
       registerExtensions(base, library.Optional);
+      registerMacros(base, library);
       loaded = { library, base };
       return loaded;
     })

@@ -37,7 +37,9 @@ export function evict(
   try {
     requirePreconditions(kind, pod, {
       uid: (uid as string) || undefined,
-      resourceVersion: (resourceVersion as string) || undefined,
+      // That of a Pod that is not healthy is the one that the server has read.
+      resourceVersion:
+        unhealthy === undefined ? (resourceVersion as string) || undefined : undefined,
       dryRun: isDry,
     });
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The rules of the kinds of the core group. kubernetes: pkg/apis/core/validation/validation.go. */
 import { isObject, readJson } from '../json.ts';
 import { configKey } from '../registry/names.ts';
+import { fieldTooLong } from '../status.ts';
 import { claim, claimStatus } from './claims.ts';
 import {
   limitRange,
@@ -21,6 +22,8 @@ import { endpoints, service, serviceStatus } from './services.ts';
 
 /** The maximum size of all values of a ConfigMap or Secret, in bytes. */
 const MOST_DATA = 1024 * 1024;
+/** How Go writes an empty path. */
+const NO_PATH = '[]';
 
 /** An immutable object cannot change its data, nor become mutable. */
 function frozen(object: Place, ...members: string[]): void {
@@ -44,7 +47,7 @@ function configMap(object: Place): void {
     at.matches(configKey, key);
     size += Buffer.byteLength(at.text, 'base64');
   }
-  if (size > MOST_DATA) object.tooLong(MOST_DATA);
+  if (size > MOST_DATA) object.report(fieldTooLong(NO_PATH, MOST_DATA));
 }
 
 /** The required keys by type of Secret. */
