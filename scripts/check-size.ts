@@ -102,7 +102,7 @@ for (const { what, bytes, budget } of measured) {
 }
 
 /** Of npm's package, with sources, source maps and documentation. */
-const PACKAGE_BUDGETS = { packed: 4.5 * KIB * KIB, unpacked: 14 * KIB * KIB, files: 3200 };
+const PACKAGE_BUDGETS = { packed: 4.5 * KIB * KIB, unpacked: 14.5 * KIB * KIB, files: 3200 };
 
 const { size, unpackedSize, files } = packedPackage();
 const mib = (bytes: number): string => `${(bytes / KIB / KIB).toFixed(2)} MiB`;
