@@ -135,7 +135,13 @@ export const TASKS: readonly Task[] = [
     title: 'Run controllers',
     about: 'From `capstan/controller` and `capstan/manager`.',
     parts: {
-      Controllers: ['newControllerManagedBy', 'createController', 'TerminalError', 'asReconciler'],
+      Controllers: [
+        'newControllerManagedBy',
+        'createController',
+        'defineRequest',
+        'TerminalError',
+        'asReconciler',
+      ],
       'The manager': [
         'newManager',
         'setupSignalHandler',

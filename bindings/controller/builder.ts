@@ -15,6 +15,7 @@ import type { Controller } from './controller.ts';
 import { buildController } from './create-controller.ts';
 import { type Manager, requireManager } from './manager.ts';
 import { type ControllerSettings, SETTING_NAMES } from './options.ts';
+import { type RequestType, requireRequestType } from './own-requests.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import {
@@ -43,31 +44,34 @@ const NAMES = namesOf<ControllerSettings & Namespaces>()({
  * The builder of {@link newControllerManagedBy}. Each method returns the builder. `for` sets the
  * object type that the reconcile function gets.
  */
-export class ControllerBuilder<T extends object = KubeObject> {
+export class ControllerBuilder<T extends object = KubeObject, R = Request> {
   readonly #manager: Manager;
+  readonly #request: RequestType<R> | undefined;
   #for: WatchPlan<T>['for'];
   #forTwice = false;
   readonly #owns: Owned[] = [];
-  readonly #watches: Watched[] = [];
-  readonly #sources: Source[] = [];
+  readonly #watches: Watched<never, R>[] = [];
+  readonly #sources: Source<R>[] = [];
   readonly #reconcileAllOn: Source[] = [];
   readonly #eventFilters: Predicate<KubeObject>[] = [];
-  #options: ControllerSettings & Namespaces = {};
+  #options: ControllerSettings<R> & Namespaces = {};
   #name: string | undefined;
-  #logs: Pick<ControllerSettings, 'logger' | 'logConstructor'> = {};
+  #logs: Pick<ControllerSettings<R>, 'logger' | 'logConstructor'> = {};
 
-  constructor(manager: Manager) {
+  constructor(manager: Manager, request?: RequestType<R>) {
     requireManager('manager', manager);
+    if (request !== undefined) requireRequestType('request', request);
     this.#manager = manager;
+    this.#request = request;
   }
 
   /** Sets the resource whose objects are reconciled. May be called once. */
   for<F extends object>(
     resource: Resource<F, string>,
     options: WatchesOptions<NoInfer<F>> = {},
-  ): ControllerBuilder<F> {
+  ): ControllerBuilder<F, R> {
     requireWatchOptions(options, 'for');
-    const builder = this as unknown as ControllerBuilder<F>;
+    const builder = this as unknown as ControllerBuilder<F, R>;
     if (builder.#for !== undefined) builder.#forTwice = true;
     else builder.#for = { ...options, resource };
     return builder;
@@ -89,7 +93,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   /** Watches a resource; the handler maps its events to requests. */
   watches<O extends object>(
     resource: Resource<O, string>,
-    handler: EventHandler<FromServer<NoInfer<O>>>,
+    handler: EventHandler<FromServer<NoInfer<O>>, R>,
     options: WatchesOptions<NoInfer<O>> = {},
   ): this {
     requireWatchOptions(options, 'watches');
@@ -106,7 +110,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
    */
   watchesMetadata<O extends object>(
     resource: Resource<O, string>,
-    handler: EventHandler<FromServer<MetadataOf<NoInfer<O>>>>,
+    handler: EventHandler<FromServer<MetadataOf<NoInfer<O>>>, R>,
     options: WatchesOptions<MetadataOf<NoInfer<O>>> = {},
   ): this {
     requireWatchOptions(options, 'watches');
@@ -118,7 +122,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
    * Adds a source of any kind. The predicates of `withEventFilter` do not apply to it.
    * controller-runtime: `WatchesRawSource`.
    */
-  watchesRawSource(source: Source): this {
+  watchesRawSource(source: Source<R>): this {
     this.#sources.push(source);
     return this;
   }
@@ -145,7 +149,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
    * Sets the options of the controller and replaces those of an earlier call. `named` and
    * `withLogger` take precedence over `name`, `logger` and `logConstructor`.
    */
-  withOptions(options: ControllerSettings & Namespaces): this {
+  withOptions(options: ControllerSettings<R> & Namespaces): this {
     requireObject('options', options);
     if ('reconcile' in options)
       throw invalidPlan('the reconciler is given to "complete" or "build", not in the options');
@@ -167,13 +171,13 @@ export class ControllerBuilder<T extends object = KubeObject> {
    * Sets the logger, or a function that makes the logger of a request. The function is called with
    * `undefined` for the logger of the controller itself.
    */
-  withLogger(logger: Logger | ((request: Request | undefined) => Logger)): this {
+  withLogger(logger: Logger | ((request: R | undefined) => Logger)): this {
     this.#logs = typeof logger === 'function' ? { logConstructor: logger } : { logger };
     return this;
   }
 
   /** Makes the controller and adds it to the manager. Throws as `build` does. */
-  complete(reconciler: Reconcile<T> | Reconciler<T>): void {
+  complete(reconciler: Reconcile<T, R> | Reconciler<T, R>): void {
     this.build(reconciler);
   }
 
@@ -183,10 +187,10 @@ export class ControllerBuilder<T extends object = KubeObject> {
    * @throws CapstanError INVALID_ARGUMENT for options that cannot work; STOPPED if the manager is
    * stopping. Nothing is added then.
    */
-  build(reconciler: Reconcile<T> | Reconciler<T>): Controller {
+  build(reconciler: Reconcile<T, R> | Reconciler<T, R>): Controller<R> {
     if (
       typeof reconciler !== 'function' &&
-      typeof (reconciler as Partial<Reconciler<T>> | null)?.reconcile !== 'function'
+      typeof (reconciler as Partial<Reconciler<T, R>> | null)?.reconcile !== 'function'
     )
       throw invalid('reconciler', 'a reconcile function, or an object with one', reconciler);
     if (this.#forTwice)
@@ -194,7 +198,8 @@ export class ControllerBuilder<T extends object = KubeObject> {
         '"for" is to be called once: a controller reconciles the objects of one resource',
       );
     const { namespace, namespaces, ...options } = this.#options;
-    const plan: WatchPlan<T> = {
+    const plan: WatchPlan<T, R> = {
+      request: this.#request,
       for: this.#for,
       owns: this.#owns,
       watches: this.#watches,
@@ -215,8 +220,10 @@ export class ControllerBuilder<T extends object = KubeObject> {
 
 /**
  * Starts building a controller that is added to the manager, which starts and stops it.
- * controller-runtime: `builder.ControllerManagedBy`.
+ * controller-runtime: `builder.ControllerManagedBy`, `builder.TypedControllerManagedBy`.
  *
+ * @param request the type of the requests, if it is one of your own: see {@link defineRequest}.
+ *   `for`, `owns` and `reconcileAllOn` are refused then
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * newControllerManagedBy(manager)
@@ -228,6 +235,9 @@ export class ControllerBuilder<T extends object = KubeObject> {
  *     if (website !== undefined) logger.info('there it is');
  *   });
  */
-export function newControllerManagedBy(manager: Manager): ControllerBuilder {
-  return new ControllerBuilder(manager);
+export function newControllerManagedBy<R = Request>(
+  manager: Manager,
+  request?: RequestType<R>,
+): ControllerBuilder<KubeObject, R> {
+  return new ControllerBuilder(manager, request);
 }

@@ -37,7 +37,7 @@ import { type PlannedSource, SourceSet } from './source-set.ts';
  * A controller that {@link createController} or the builder has made. Run it with `run`, or add it
  * to a manager, which starts and stops it. controller-runtime: controller.Controller.
  */
-export interface Controller extends Runnable, AsyncDisposable {
+export interface Controller<R = Request> extends Runnable, AsyncDisposable {
   /** The name in metrics, logs and messages. */
   readonly name: string;
   /**
@@ -73,7 +73,7 @@ export interface Controller extends Runnable, AsyncDisposable {
    * const remove = controller.watch(kindSource({ cache, resource: Pod, handler }));
    * remove();
    */
-  watch(source: Source): () => void;
+  watch(source: Source<R>): () => void;
   /** The value of the option `needLeaderElection`. */
   needLeaderElection(): boolean;
   /**
@@ -366,6 +366,7 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
       signal,
       clock: settings.clock,
       logger: settings.logOf?.(undefined),
+      carrier: settings.carrier,
       timeoutMs: settings.cacheSyncTimeout,
       onFailure: (error) => this.#endBy(new Fatal(error)),
     });

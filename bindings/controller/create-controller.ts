@@ -6,13 +6,20 @@
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { FromServer, KubeObject } from '../base/object.ts';
+import type { Request } from '../base/request.ts';
 import { notResource, type Resource } from '../base/resource.ts';
 import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
 import { requireTransport, type Transport } from '../cache/rest/transport.ts';
 import { type Controller, ReconcileLoop } from './controller.ts';
 import { type Manager, requireManager } from './manager.ts';
 import { metricsOfManager } from './metrics.ts';
-import { type ControllerSettings, resolveSettings, SETTING_NAMES } from './options.ts';
+import {
+  type ControllerSettings,
+  type ResolvedSettings,
+  resolveSettings,
+  SETTING_NAMES,
+} from './options.ts';
+import type { RequestType } from './own-requests.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { Predicate, Source } from './source.ts';
 import {
@@ -24,8 +31,11 @@ import {
   type WatchPlan,
 } from './watches.ts';
 
-/** Options of {@link createController}. The object types follow from `for`. */
-export interface ControllerOptions<T extends object> extends ControllerSettings {
+/**
+ * Options of {@link createController}. The object types follow from `for`, the type of the requests
+ * from `request`.
+ */
+export interface ControllerOptions<T extends object, R = Request> extends ControllerSettings<R> {
   /**
    * The connection to the API server; the controller then makes informers of its own. Exactly one
    * of `transport` and `manager` is required.
@@ -36,6 +46,12 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
    * then. Exactly one of `transport` and `manager` is required.
    */
   manager?: Manager | undefined;
+  /**
+   * The type of the requests, if it is one of your own: see {@link defineRequest}. Handlers and
+   * sources then make such requests. `for`, `owns` and `reconcileAllOn`, whose requests name an
+   * object, are refused. Default: the namespace and the name of an object.
+   */
+  request?: RequestType<R> | undefined;
   /**
    * The resource whose objects are reconciled. May be omitted if there are `watches` or `sources`.
    */
@@ -53,11 +69,11 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   /**
    * Other resources, each with the handler that maps its events to requests: see {@link watching}.
    */
-  watches?: readonly Watched[] | undefined;
+  watches?: readonly Watched<never, NoInfer<R>>[] | undefined;
   /** The same as `watches`, but only the metadata of the objects is watched. */
-  watchesMetadata?: readonly Watched[] | undefined;
+  watchesMetadata?: readonly Watched<never, NoInfer<R>>[] | undefined;
   /** Additional sources of requests. `eventFilters` do not apply to them. */
-  sources?: readonly Source[] | undefined;
+  sources?: readonly Source<NoInfer<R>>[] | undefined;
   /**
    * Any request from one of these sources requests a reconcile of every object of `for` in the
    * cache. kube-rs: `reconcile_all_on`.
@@ -76,13 +92,14 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   /** Watches each of these namespaces on its own. Excludes `namespace`. */
   namespaces?: readonly string[] | undefined;
   /** Called for each request; see {@link Reconcile}. */
-  reconcile: Reconcile<NoInfer<T>>;
+  reconcile: Reconcile<NoInfer<T>, NoInfer<R>>;
 }
 
 const NAMES = namesOf<ControllerOptions<never>>()({
   ...SETTING_NAMES,
   transport: 1,
   manager: 1,
+  request: 1,
   for: 1,
   predicates: 1,
   metadataOnly: 1,
@@ -124,7 +141,9 @@ const NAMES = namesOf<ControllerOptions<never>>()({
  * });
  * await controller.run({ signal });
  */
-export function createController<T extends object>(options: ControllerOptions<T>): Controller {
+export function createController<T extends object, R = Request>(
+  options: ControllerOptions<T, R>,
+): Controller<R> {
   requireNames('options', options, 'option of createController()', NAMES);
   requireFunction('options.reconcile', options.reconcile);
   const { transport, manager } = options;
@@ -136,7 +155,8 @@ export function createController<T extends object>(options: ControllerOptions<T>
   if (manager !== undefined && transport !== undefined)
     throw invalidPlan('"transport" and "manager" exclude each other: a manager has a transport');
   const { for: resource, predicates, metadataOnly } = options;
-  const plan: WatchPlan<T> = {
+  const plan: WatchPlan<T, R> = {
+    request: options.request,
     for: resource && { resource, predicates, metadataOnly },
     owns: list('owns', 'resources', options.owns).map((owned) =>
       'resource' in owned ? owned : { resource: owned },
@@ -159,15 +179,19 @@ export function createController<T extends object>(options: ControllerOptions<T>
 }
 
 /** Checks all options before it makes anything, and adds the controller to the manager last. */
-export function buildController<T extends object>(
-  plan: WatchPlan<T>,
-  options: ControllerSettings,
-  reconciler: Reconcile<T> | Reconciler<T>,
+export function buildController<T extends object, R>(
+  ofRequests: WatchPlan<T, R>,
+  optionsOfRequests: ControllerSettings<R>,
+  reconciler: Reconcile<T, R> | Reconciler<T, R>,
   host: Manager | Transport,
-): Controller {
+): Controller<R> {
   const manager = 'holdsLease' in host ? host : undefined;
+  // Within a controller every request is a Request: own-requests.ts.
+  const plan = ofRequests as unknown as WatchPlan<T>;
+  const options = optionsOfRequests as ControllerSettings<unknown> as ControllerSettings;
   requirePlan(plan);
-  const settings = resolveSettings(options, plan.for?.resource, manager);
+  requireShardable(plan, manager);
+  const settings = resolveSettings(options, plan.for?.resource, manager, plan.request);
   const { name, clock, skipNameValidation } = settings;
   const own =
     manager === undefined
@@ -181,10 +205,10 @@ export function buildController<T extends object>(
     settings,
     sources,
     get,
-    reconcile:
-      typeof reconciler === 'function'
-        ? reconciler
-        : (request, context) => reconciler.reconcile(request, context),
+    reconcile: reconcileOf(
+      reconciler as Reconcile<T, unknown> | Reconciler<T, unknown>,
+      settings.carrier,
+    ),
     holdsLease: manager && (() => manager.holdsLease()),
     shards,
     resource: plan.for?.resource as Resource<never, string> | undefined,
@@ -202,7 +226,33 @@ export function buildController<T extends object>(
     throw error;
   }
   manager?.addCollector(options.metrics ?? metricsOfManager(manager));
-  return loop;
+  return loop as Controller<unknown> as Controller<R>;
+}
+
+function reconcileOf<T>(
+  reconciler: Reconcile<T, unknown> | Reconciler<T, unknown>,
+  carrier: ResolvedSettings['carrier'],
+): Reconcile<T> {
+  const reconcile: Reconcile<T, unknown> =
+    typeof reconciler === 'function'
+      ? reconciler
+      : (request, context) => reconciler.reconcile(request, context);
+  if (carrier === undefined) return reconcile;
+  return (request, context) => reconcile(carrier.own(request), context);
+}
+
+/** With shards the namespace of a request decides which replica reconciles it. */
+function requireShardable<T extends object>(
+  { request }: WatchPlan<T>,
+  manager: Manager | undefined,
+): void {
+  if (manager?.shards === undefined || request === undefined || request.namespace !== undefined)
+    return;
+  throw invalidPlan(
+    'with shards, the namespace of a request decides which replica reconciles it, and requests ' +
+      'of this type have none: give defineRequest() the function "namespace". It returns the ' +
+      'namespace of the watched objects, or "" if these are shared (cache.perResource)',
+  );
 }
 
 function list<E>(name: string, expected: string, given: readonly E[] | undefined): readonly E[] {

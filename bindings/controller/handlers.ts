@@ -17,6 +17,7 @@ import { notResource, type Resource } from '../base/resource.ts';
 import { isThenable } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { comparedAsBytes, objectMetadata, sameVersion, storedRequest } from './metadata.ts';
+import { RequestCarrier, type RequestType, requireRequestType } from './own-requests.ts';
 import { RequestMap } from './request-map.ts';
 import type {
   CreateEvent,
@@ -72,6 +73,16 @@ export interface OwnerOptions {
   versions?: readonly string[] | undefined;
 }
 
+/** Its requests are of a type of the program's own with the option `request`. */
+type MapFunc<T> = (object: T) => Iterable<unknown> | Promise<Iterable<unknown>>;
+
+/** Options of {@link enqueueRequestsFromMapFunc}. */
+export interface MapFuncOptions<R> {
+  /** The type of the requests: what {@link defineRequest} has made. */
+  request: RequestType<R>;
+}
+
+const MAP_NAMES = namesOf<MapFuncOptions<never>>()({ request: 1 });
 const OWNER_NAMES = namesOf<OwnerOptions>()({ onlyController: 1, versions: 1 });
 const HANDLER_NAMES = namesOf<EventHandler<never>>()({
   create: 1,
@@ -142,17 +153,41 @@ export function enqueueRequestForOwner(
  */
 export function enqueueRequestsFromMapFunc<T = object>(
   map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
+): EventHandler<T>;
+/**
+ * The same with requests of a type of your own; annotate the parameter of the function.
+ * controller-runtime: handler.TypedEnqueueRequestsFromMapFunc.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const Tenant = defineRequest({ key: (tenant: { id: number }) => String(tenant.id) });
+ * const handler = enqueueRequestsFromMapFunc(
+ *   ({ metadata }: V1Pod) => [{ id: Number(metadata?.labels?.tenant) }],
+ *   { request: Tenant },
+ * );
+ */
+export function enqueueRequestsFromMapFunc<T, R>(
+  map: (object: T) => Iterable<NoInfer<R>> | Promise<Iterable<NoInfer<R>>>,
+  options: MapFuncOptions<R>,
+): EventHandler<T, R>;
+export function enqueueRequestsFromMapFunc<T>(
+  map: (object: T) => Iterable<unknown> | Promise<Iterable<unknown>>,
+  options: Partial<MapFuncOptions<unknown>> = {},
 ): EventHandler<T> {
   requireFunction('map', map);
+  requireNames('options', options, 'option of enqueueRequestsFromMapFunc()', MAP_NAMES);
+  const { request } = options;
+  if (request !== undefined) requireRequestType('options.request', request);
+  const carrier = request && new RequestCarrier(request);
   const add = ({ object }: { object: T }, queue: HandlerQueue): Promise<void> | undefined => {
-    const requests = new RequestSet();
+    const requests = new RequestSet(carrier);
     const found = requests.collect(map, object);
     return found === undefined ? requests.addTo(queue) : found.then(() => requests.addTo(queue));
   };
   return withLowPriorityWhenUnchanged<T>({
     create: add,
     update: ({ objectOld, objectNew }, queue) => {
-      const requests = new RequestSet();
+      const requests = new RequestSet(carrier);
       const old = requests.collect(map, objectOld);
       const now = requests.collect(map, objectNew);
       return old === undefined && now === undefined
@@ -176,7 +211,9 @@ export function enqueueRequestsFromMapFunc<T = object>(
  *   delete: ({ object }, queue) => queue.add({ namespace: '', name: object.spec?.nodeName ?? '' }),
  * });
  */
-export function handlerFuncs<T = object>(funcs: EventHandler<T>): EventHandler<T> {
+export function handlerFuncs<T = object, R = Request>(
+  funcs: EventHandler<T, R>,
+): EventHandler<T, R> {
   return withLowPriorityWhenUnchanged(funcs);
 }
 
@@ -188,10 +225,11 @@ export function handlerFuncs<T = object>(funcs: EventHandler<T>): EventHandler<T
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function withLowPriorityWhenUnchanged<T = object>(
-  handler: EventHandler<T>,
-): EventHandler<T> {
-  return handler instanceof PriorityHandler ? handler : new PriorityHandler(handler);
+export function withLowPriorityWhenUnchanged<T = object, R = Request>(
+  handler: EventHandler<T, R>,
+): EventHandler<T, R> {
+  if (handler instanceof PriorityHandler) return handler;
+  return new PriorityHandler(handler as EventHandler<T, never>) as EventHandler<T, never>;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */
@@ -327,8 +365,9 @@ function parseGroupVersion(apiVersion: unknown): { group: string; version: strin
   return second === undefined ? { group: '', version: first } : { group: first, version: second };
 }
 
-function isRequest(value: Request | null | undefined): boolean {
-  return typeof value?.namespace === 'string' && typeof value.name === 'string';
+function isRequest(value: unknown): value is Request {
+  const request = value as Partial<Request> | null | undefined;
+  return typeof request?.namespace === 'string' && typeof request.name === 'string';
 }
 
 /** Up to this many requests are compared one by one; beyond it a map is used. */
@@ -342,17 +381,20 @@ class RequestSet {
   readonly all: Request[] = [];
   /** The requests of `all`, once there are more than {@link LINEAR_LIMIT}. */
   #known: RequestMap<true> | undefined;
+  /** Absent: the requests are ordinary ones. */
+  readonly #carrier: RequestCarrier<unknown> | undefined;
   /** The first error: what a function threw, or a value that is not a request. */
   #failure: { readonly error: unknown } | undefined;
+
+  constructor(carrier?: RequestCarrier<unknown>) {
+    this.#carrier = carrier;
+  }
 
   /**
    * Adds the requests that the function returns for an object. Never throws; the returned promise
    * never rejects. `addTo` throws the error.
    */
-  collect<T>(
-    map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
-    object: T,
-  ): Promise<void> | undefined {
+  collect<T>(map: MapFunc<T>, object: T): Promise<void> | undefined {
     try {
       const found = map(object);
       if (isThenable(found)) return this.#settle(found);
@@ -363,7 +405,7 @@ class RequestSet {
     return undefined;
   }
 
-  async #settle(found: PromiseLike<Iterable<Request>>): Promise<void> {
+  async #settle(found: PromiseLike<Iterable<unknown>>): Promise<void> {
     try {
       this.#addAll(await found);
     } catch (error) {
@@ -371,11 +413,20 @@ class RequestSet {
     }
   }
 
-  #addAll(found: Iterable<Request>): void {
+  #addAll(found: Iterable<unknown>): void {
     for (const request of found) {
-      if (isRequest(request)) this.add(request);
+      if (this.#carrier !== undefined) this.#carry(this.#carrier, request);
+      else if (isRequest(request)) this.add(request);
       else
         this.#fail(invalid('map(object)', 'requests { namespace: string, name: string }', request));
+    }
+  }
+
+  #carry(carrier: RequestCarrier<unknown>, request: unknown): void {
+    try {
+      this.add(carrier.carry(request));
+    } catch (error) {
+      this.#fail(error);
     }
   }
 
@@ -387,7 +438,7 @@ class RequestSet {
   addTo(queue: HandlerQueue): undefined {
     for (const request of this.all) {
       try {
-        queue.add(request);
+        queue.add(this.#carrier === undefined ? request : (this.#carrier.own(request) as Request));
       } catch (error) {
         this.#fail(error);
       }

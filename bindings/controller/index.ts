@@ -23,6 +23,7 @@ export {
   enqueueRequestsFromMapFunc,
   handlerFuncs,
   LowPriority,
+  type MapFuncOptions,
   type OwnerOptions,
   type OwnerResource,
   withLowPriorityWhenUnchanged,
@@ -50,6 +51,7 @@ export {
 } from './metrics-registry.ts';
 export { asReconciler, type ObjectReconciler } from './object-reconciler.ts';
 export type { ControllerSettings } from './options.ts';
+export { defineRequest, type RequestType } from './own-requests.ts';
 export {
   and,
   annotationChangedPredicate,

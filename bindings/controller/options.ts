@@ -43,6 +43,7 @@ import {
   metricsOfManager,
   requireControllerMetrics,
 } from './metrics.ts';
+import { RequestCarrier, type RequestType, requestFields } from './own-requests.ts';
 import {
   type RequestQueue,
   requestQueue,
@@ -55,7 +56,7 @@ import {
  * `controllerDefaults`, then from controller-runtime. All times are in milliseconds.
  * controller-runtime: controller.TypedOptions.
  */
-export interface ControllerSettings {
+export interface ControllerSettings<R = Request> {
   /**
    * The name in messages, logs and metrics. Default: the kind in lower case. With a manager it must
    * be unique in the process.
@@ -73,7 +74,7 @@ export interface ControllerSettings {
    * request, at most 1000 s. Without the priority queue the default also allows only 10 retries a
    * second for all requests together, with bursts of 100.
    */
-  rateLimiter?: RateLimiter<Request> | undefined;
+  rateLimiter?: RateLimiter<R> | undefined;
   /**
    * Uses a `PriorityQueue`. Default true: requests of the initial list and of updates without a
    * change get `LowPriority`, a request that comes again keeps its priority, and a result may set
@@ -82,13 +83,11 @@ export interface ControllerSettings {
   usePriorityQueue?: boolean | undefined;
   /**
    * Makes the queue when the controller starts. It gets the controller's name and rate limiter. The
-   * queue's `key` option must be `requestKey`; otherwise the start fails with CapstanError
-   * INVALID_ARGUMENT. The controller shuts the queue down when it ends; disposing of it is up to
-   * the caller.
+   * queue's `key` option must be `requestKey`, or the `key` of the option `request`; otherwise the
+   * start fails with CapstanError INVALID_ARGUMENT. The controller shuts the queue down when it
+   * ends; disposing of it is up to the caller.
    */
-  newQueue?:
-    | ((name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>)
-    | undefined;
+  newQueue?: ((name: string, rateLimiter: RateLimiter<R>) => RateLimitingQueue<R>) | undefined;
   /**
    * Fires the signal of a reconcile after this many milliseconds. The worker still waits until the
    * call has settled. Default 0: no limit.
@@ -149,7 +148,7 @@ export interface ControllerSettings {
    * Makes the logger of a request. It is called with `undefined` for the logger of the controller
    * itself. Takes precedence over `logger`.
    */
-  logConstructor?: ((request: Request | undefined) => Logger) | undefined;
+  logConstructor?: ((request: R | undefined) => Logger) | undefined;
   /** Gets a span for each reconcile. Default: the manager's tracer. */
   tracer?: Tracer | undefined;
   /** Counts the reconciles. Default: the manager's metrics. */
@@ -200,6 +199,8 @@ export interface ResolvedSettings {
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly restartDelay: number;
+  /** Undefined: the requests are ordinary ones. */
+  readonly carrier: RequestCarrier<Request> | undefined;
   /** Undefined: there is no logger. */
   readonly logOf: ((request: Request | undefined) => Logger) | undefined;
   readonly tracer: Tracer | undefined;
@@ -240,6 +241,7 @@ export function resolveSettings(
   options: ControllerSettings,
   resource: Resource<never, string> | undefined,
   manager: Manager | undefined,
+  type?: RequestType<Request>,
 ): ResolvedSettings {
   requireSettings(options, 'options');
   const defaults: ControllerDefaults = manager?.controllerDefaults ?? {};
@@ -257,6 +259,7 @@ export function resolveSettings(
       debounceMaxMs,
     );
   const clock = options.clock ?? manager?.clock ?? systemClock;
+  const carrier = type && new RequestCarrier(type);
   const metrics =
     options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
   return {
@@ -280,7 +283,8 @@ export function resolveSettings(
     debounceMs,
     debounceMaxMs,
     restartDelay: options.restartDelay ?? RESTART_MS,
-    logOf: logsOf(options, manager, name, resource),
+    carrier,
+    logOf: logsOf(options, manager, name, resource, carrier),
     tracer: options.tracer ?? manager?.tracer,
     figures: metrics?.figuresOf(name) ?? new Figures(),
     forgetFigures: () => metrics?.ended(name),
@@ -289,6 +293,8 @@ export function resolveSettings(
       clock,
       metricsProvider: options.metricsProvider ?? manager?.queueMetrics,
       hasPriorities: options.usePriorityQueue ?? defaults.usePriorityQueue ?? true,
+      key: type?.key ?? requestKey,
+      carrier,
     }),
   };
 }
@@ -337,11 +343,12 @@ function logsOf(
   manager: Manager | undefined,
   controller: string,
   resource: Resource<never, string> | undefined,
+  carrier: RequestCarrier<Request> | undefined,
 ): ResolvedSettings['logOf'] {
   if (logConstructor !== undefined) {
     return (request) => {
       try {
-        const made = logConstructor(request);
+        const made = logConstructor(request && (carrier?.own(request) ?? request));
         if (typeof made?.info !== 'function') throw invalid('logConstructor()', 'a logger', made);
         return guardedLogger(inPlaceOfConsole(made));
       } catch (error) {
@@ -358,10 +365,7 @@ function logsOf(
       ? {}
       : { controllerGroup: resource.group, controllerKind: resource.kind }),
   });
-  return (request) =>
-    request === undefined
-      ? own
-      : withFields(own, { namespace: request.namespace, name: request.name });
+  return (request) => (request === undefined ? own : withFields(own, requestFields(request)));
 }
 
 interface QueueSettings {
@@ -369,22 +373,25 @@ interface QueueSettings {
   readonly clock: Clock;
   readonly metricsProvider: MetricsProvider | undefined;
   readonly hasPriorities: boolean;
+  readonly key: (request: Request) => string;
+  readonly carrier: RequestCarrier<Request> | undefined;
 }
 
 function queueOf(
   { newQueue, rateLimiter }: ControllerSettings,
   settings: QueueSettings,
 ): () => RequestQueue {
-  const { hasPriorities, ...queue } = settings;
+  const { hasPriorities, key, carrier, ...queue } = settings;
   const { clock, name } = queue;
   return () => {
-    if (rateLimiter !== undefined) requireLimiterOfRequests(rateLimiter, name);
-    if (newQueue === undefined) return requestQueue(hasPriorities, rateLimiter, queue);
+    if (rateLimiter !== undefined && carrier === undefined)
+      requireLimiterOfRequests(rateLimiter, name);
+    if (newQueue === undefined) return requestQueue(hasPriorities, rateLimiter, queue, carrier);
     const limiter =
       rateLimiter ??
       (hasPriorities
-        ? new ItemExponentialFailureRateLimiter<Request>(5, 1_000_000, { key: requestKey, clock })
-        : defaultControllerRateLimiter<Request>({ key: requestKey, clock }));
-    return wrapQueue(newQueue(name, limiter));
+        ? new ItemExponentialFailureRateLimiter<Request>(5, 1_000_000, { key, clock })
+        : defaultControllerRateLimiter<Request>({ key, clock }));
+    return wrapQueue(newQueue(name, limiter), carrier);
   };
 }

@@ -76,6 +76,7 @@ export interface ReconcileContext<T> {
   readonly now: () => number;
   /**
    * The controller's logger, with the fields `controller`, `namespace`, `name` and `reconcileId`.
+   * A request of a type of your own is in the field `request`, by its key.
    */
   readonly logger: Logger;
   /**
@@ -113,16 +114,17 @@ export interface CachedGet<T> {
 
 /**
  * Brings the actual state to the state that one object describes. If it throws or rejects, only
- * this request has failed. controller-runtime: `reconcile.Func`.
+ * this request has failed. `R` is the type of the requests: see {@link defineRequest}.
+ * controller-runtime: `reconcile.Func`, `reconcile.TypedFunc`.
  */
-export type Reconcile<T> = (
-  request: Request,
+export type Reconcile<T, R = Request> = (
+  request: R,
   context: ReconcileContext<T>,
 ) => Promise<Result | Nothing> | Result | Nothing;
 
 /** An object with a reconcile function. controller-runtime: `reconcile.Reconciler`. */
-export interface Reconciler<T> {
-  reconcile: Reconcile<T>;
+export interface Reconciler<T, R = Request> {
+  reconcile: Reconcile<T, R>;
 }
 
 /** The result of a function without a return statement. */

@@ -16,24 +16,24 @@ import {
   type Snapshot,
   type SnapshotOptions,
 } from '../workqueue/index.ts';
+import type { RequestCarrier } from './own-requests.ts';
 
-export interface RequestQueue {
+/** `R`: a program's own requests, in a queue of its own (own-requests.ts). */
+export interface RequestQueue<R = Request> {
   readonly hasPriorities: boolean;
   /**
    * Returns whether the queue took the request. A full queue may drop one that it does not have
    * yet.
    */
-  addWithOpts(options: AddOptions, request: Request): boolean;
+  addWithOpts(options: AddOptions, request: R): boolean;
   /** `taken` is called when the request is handed out, before anything else can be added. */
-  getWithPriority(options: {
-    taken: (request: Request) => void;
-  }): Promise<GotWithPriority<Request>>;
-  done(request: Request): void;
-  forget(request: Request): void;
-  numRequeues(request: Request): number;
+  getWithPriority(options: { taken: (request: R) => void }): Promise<GotWithPriority<R>>;
+  done(request: R): void;
+  forget(request: R): void;
+  numRequeues(request: R): number;
   /** Milliseconds until the delay of a request ends, for logs. `undefined`: none, or not known. */
-  waitOf(request: Request): number | undefined;
-  snapshot(options: SnapshotOptions): Snapshot<Request>;
+  waitOf(request: R): number | undefined;
+  snapshot(options: SnapshotOptions): Snapshot<R>;
   /** `ready`: ready or waiting for `done`. `waiting`: delayed. */
   counts(): { ready: number; waiting: number };
   shutDown(): void;
@@ -68,9 +68,10 @@ export function requestQueue(
   hasPriorities: boolean,
   limiter: RateLimiter<Request> | undefined,
   options: Omit<QueueOptions<Request>, 'key'>,
+  carrier?: RequestCarrier<Request>,
 ): RequestQueue {
   const all = { ...options, key: requestKey };
-  const forRequests = limiter && limiterOfRequests(limiter);
+  const forRequests = limiter && (carrier?.limiter(limiter) ?? limiterOfRequests(limiter));
   return hasPriorities
     ? new PriorityQueueAdapter(new PriorityQueue<Request>(forRequests, all), true)
     : new RateLimitingQueueAdapter(new RateLimitingQueue<Request>(forRequests, all), true);
@@ -94,13 +95,22 @@ function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> 
  * Wraps a user-supplied queue. The controller shuts it down and does not dispose of it, so that the
  * user can still read it.
  */
-export function wrapQueue(queue: unknown): RequestQueue {
+export function wrapQueue(queue: unknown, carrier?: RequestCarrier<Request>): RequestQueue {
   if (!(queue instanceof RateLimitingQueue))
     throw invalid(
       'options.newQueue()',
       'a RateLimitingQueue or a PriorityQueue of requests',
       queue,
     );
+  if (carrier === undefined) requireQueueOfRequests(queue);
+  const adapter =
+    queue instanceof PriorityQueue
+      ? new PriorityQueueAdapter(queue, false)
+      : new RateLimitingQueueAdapter(queue, false);
+  return carrier?.queue(adapter) ?? adapter;
+}
+
+function requireQueueOfRequests(queue: RateLimitingQueue<Request>): void {
   try {
     queue.knows(PROBE);
   } catch (cause) {
@@ -111,9 +121,6 @@ export function wrapQueue(queue: unknown): RequestQueue {
       { cause },
     );
   }
-  return queue instanceof PriorityQueue
-    ? new PriorityQueueAdapter(queue, false)
-    : new RateLimitingQueueAdapter(queue, false);
 }
 
 abstract class QueueAdapter<Q extends RateLimitingQueue<Request>> {

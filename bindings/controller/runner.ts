@@ -13,13 +13,14 @@
 import { CapstanError, hasCode } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { type Logger, silentLogger, withFields } from '../base/logger.ts';
-import { type Request, requestKey } from '../base/request.ts';
+import type { Request } from '../base/request.ts';
 import { isThenable, onAbort } from '../base/wait.ts';
 import { onWritten } from '../client/written.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, RunCauses } from './causes.ts';
 import { HotLoops } from './hot-loops.ts';
 import type { ResolvedSettings } from './options.ts';
+import { requestText } from './own-requests.ts';
 import {
   type CachedGet,
   isPanic,
@@ -152,7 +153,7 @@ export class ReconcileRunner<T extends object> {
         if (logOf !== undefined) logOf(request).warn(message, { object, paths, writes });
         else {
           const detail = `${paths.join(', ')}, ${writes} writes`;
-          const about = `${requestKey(request)}: ${message} (${detail})`;
+          const about = `${requestText(request)}: ${message} (${detail})`;
           handleError(new CapstanError('HOT_LOOP', about), `controller "${name}"`);
         }
       },
@@ -346,7 +347,7 @@ export class ReconcileRunner<T extends object> {
     const log = this.#log(run);
     const retryAfter = this.#queue.waitOf(request);
     if (log === undefined) {
-      const what = `controller "${this.#settings.name}": reconcile of ${requestKey(request)}`;
+      const what = `controller "${this.#settings.name}": reconcile of ${requestText(request)}`;
       const again = retryAfter === undefined ? '' : `, again in ${Math.round(retryAfter)} ms`;
       handleError(error, what, `, attempt ${attempt}${again}`);
     } else {
@@ -364,6 +365,6 @@ export class ReconcileRunner<T extends object> {
 function timeout(request: Request, ms: number): CapstanError {
   return new CapstanError(
     'TIMEOUT',
-    `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`,
+    `the reconcile of ${requestText(request)} has not ended within ${ms} ms`,
   );
 }

@@ -18,6 +18,7 @@ import { requireMembers } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
 import { abortable, onAbort, within } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
+import type { RequestCarrier } from './own-requests.ts';
 import {
   type Cause,
   SOURCE_NAMES,
@@ -45,6 +46,8 @@ export interface StartOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
+  /** Undefined: the requests are ordinary ones. */
+  readonly carrier: RequestCarrier<Request> | undefined;
   readonly timeoutMs: number;
   /** Called if a source that was added later fails to start. */
   readonly onFailure: (error: unknown) => void;
@@ -54,6 +57,7 @@ class SourceEntry implements SourceQueue {
   readonly plan: PlannedSource;
   readonly removed = new AbortController();
   #queue: SourceQueue | undefined;
+  #carrier: RequestCarrier<Request> | undefined;
   #open = true;
   hasStarted = false;
   hasSynced = false;
@@ -63,16 +67,19 @@ class SourceEntry implements SourceQueue {
     this.plan = plan;
   }
 
+  /** Called by the source. */
   addWithCause(options: AddOptions, request: Request, cause: Cause): void {
     if (!this.#open) return;
     this.handled++;
-    this.#queue?.addWithCause(options, request, cause);
+    const carried = this.#carrier === undefined ? request : this.#carrier.carry(request);
+    this.#queue?.addWithCause(options, carried, cause);
   }
 
   /** Resolves when the source has synced. The signal only ends the wait. */
-  async start({ queue, logger }: StartOptions, waiting: AbortSignal): Promise<void> {
+  async start({ queue, logger, carrier }: StartOptions, waiting: AbortSignal): Promise<void> {
     const { source, wrap } = this.plan;
     const { signal } = this.removed;
+    this.#carrier = carrier;
     this.#queue = wrap === undefined ? queue : wrap(queue, signal);
     const ends = AbortSignal.any([signal, waiting]);
     await abortable(Promise.resolve(source.start({ queue: this, signal, logger })), ends);
@@ -88,7 +95,8 @@ class SourceEntry implements SourceQueue {
     if (!this.#open || !isReplayable(source)) return;
     const queue: SourceQueue = {
       addWithCause: (options, request, cause) => {
-        if (has(request)) this.addWithCause(options, request, cause);
+        if (has(this.#carrier?.carry(request) ?? request))
+          this.addWithCause(options, request, cause);
       },
     };
     source.replay({ queue, owner: this, has: isDivided ? has : () => true });

@@ -89,19 +89,20 @@ export interface Cause {
  * The queue that an event handler adds requests to. controller-runtime:
  * workqueue.TypedRateLimitingInterface, priorityqueue.PriorityQueue.
  */
-export interface HandlerQueue {
-  add(request: Request): void;
+export interface HandlerQueue<R = Request> {
+  // Properties, because a queue of one type of requests is not one of another.
+  readonly add: (request: R) => void;
   /** Adds the request after `ms` milliseconds. */
-  addAfter(request: Request, ms: number): void;
+  readonly addAfter: (request: R, ms: number) => void;
   /** Adds the request after the rate limiter's delay for it. */
-  addRateLimited(request: Request): void;
+  readonly addRateLimited: (request: R) => void;
   /** The priority takes effect only in a priority queue. */
-  addWithOpts(options: AddOptions, ...requests: Request[]): void;
+  readonly addWithOpts: (options: AddOptions, ...requests: R[]) => void;
 }
 
 /** The queue that a source adds requests to, each with its cause. */
-export interface SourceQueue {
-  addWithCause(options: AddOptions, request: Request, cause: Cause): void;
+export interface SourceQueue<R = Request> {
+  readonly addWithCause: (options: AddOptions, request: R, cause: Cause) => void;
 }
 
 /**
@@ -114,14 +115,16 @@ export interface SourceQueue {
  *   added stay in the queue.
  * - At most 10 000 events wait for such a retry; events beyond that are dropped and reported.
  *   Waiting updates of one object are merged into one.
+ *
+ * `R` is the type of the requests: see {@link defineRequest}.
  */
-export interface EventHandler<T = KubeObject> {
+export interface EventHandler<T = KubeObject, R = Request> {
   // Properties instead of methods, because TypeScript compares the parameters of methods
   // bivariantly: a handler that expects more members than the object has would compile.
-  create?: (event: CreateEvent<T>, queue: HandlerQueue) => void;
-  update?: (event: UpdateEvent<T>, queue: HandlerQueue) => void;
-  delete?: (event: DeleteEvent<T>, queue: HandlerQueue) => void;
-  generic?: (event: GenericEvent<T>, queue: HandlerQueue) => void;
+  create?: (event: CreateEvent<T>, queue: HandlerQueue<R>) => void;
+  update?: (event: UpdateEvent<T>, queue: HandlerQueue<R>) => void;
+  delete?: (event: DeleteEvent<T>, queue: HandlerQueue<R>) => void;
+  generic?: (event: GenericEvent<T>, queue: HandlerQueue<R>) => void;
 }
 
 /**
@@ -139,8 +142,8 @@ export interface Predicate<T = KubeObject> {
 }
 
 /** The arguments of `Source.start`. */
-export interface SourceStart {
-  readonly queue: SourceQueue;
+export interface SourceStart<R = Request> {
+  readonly queue: SourceQueue<R>;
   /** Fires when the controller ends or the source is removed. */
   readonly signal: AbortSignal;
   /**
@@ -154,14 +157,14 @@ export interface SourceStart {
  * Produces requests. A source belongs to one controller and is started once. controller-runtime:
  * source.Source, source.SyncingSource.
  */
-export interface Source {
+export interface Source<R = Request> {
   /** Shown in causes, reports and messages. */
   readonly name: string;
   /**
    * Starts the source and resolves without waiting for it to sync. If it rejects, the controller
    * ends.
    */
-  start(start: SourceStart): Promise<void>;
+  start(start: SourceStart<R>): Promise<void>;
   /**
    * Resolves when the handler has got every object that existed at the start. Absent: the source
    * has nothing to sync.

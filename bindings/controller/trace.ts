@@ -5,8 +5,8 @@
 import { textOfError } from '../base/error-text.ts';
 import { isError } from '../base/errors.ts';
 import { handleError, tell } from '../base/handle-error.ts';
-import { requestKey } from '../base/request.ts';
 import type { Span, Tracer } from './manager.ts';
+import { requestText } from './own-requests.ts';
 import type { Outcome } from './reconcile.ts';
 import type { Run } from './run.ts';
 
@@ -21,7 +21,7 @@ export function traced(
 ): Promise<Outcome> {
   const attributes = {
     controller,
-    key: requestKey(run.request),
+    key: requestText(run.request),
     reconcileId: run.id,
     attempt: run.attempt,
   };

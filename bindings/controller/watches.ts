@@ -19,6 +19,7 @@ import {
   enqueueRequestForOwner,
   requireEventHandler,
 } from './handlers.ts';
+import { type RequestType, requireRequestType } from './own-requests.ts';
 import { requirePredicate } from './predicates.ts';
 import type { CachedGet } from './reconcile.ts';
 import { ReconcileAllQueue } from './reconcile-all-on.ts';
@@ -59,9 +60,9 @@ const OWN_NAMES = namesOf<OwnsOptions<never>>()({ ...WATCH_NAMES, matchEveryOwne
 const OWNED_NAMES = namesOf<Owned>()({ ...OWN_NAMES, resource: 1 });
 
 /** A resource with the handler that maps its events to requests; see {@link watching}. */
-export interface Watched<T extends object = never> extends WatchesOptions<T> {
+export interface Watched<T extends object = never, R = Request> extends WatchesOptions<T> {
   readonly resource: Resource<T, string>;
-  readonly handler: EventHandler<FromServer<T>>;
+  readonly handler: EventHandler<FromServer<T>, R>;
 }
 
 const WATCHED_NAMES = namesOf<Watched>()({ ...WATCH_NAMES, resource: 1, handler: 1 });
@@ -103,21 +104,22 @@ export function owning<T extends object>(
  * const watches = [watching(Pod, handler)];
  * createController({ transport, for: Website, watches, reconcile: () => {} });
  */
-export function watching<T extends object>(
+export function watching<T extends object, R = Request>(
   resource: Resource<T, string>,
-  handler: EventHandler<FromServer<NoInfer<T>>>,
+  handler: EventHandler<FromServer<NoInfer<T>>, R>,
   options: WatchesOptions<NoInfer<T>> = {},
-): Watched {
+): Watched<never, R> {
   requireWatchOptions(options, 'watches');
   return { ...options, resource, handler };
 }
 
 /** Everything that a controller watches. */
-export interface WatchPlan<T extends object> {
+export interface WatchPlan<T extends object, R = Request> {
+  readonly request: RequestType<R> | undefined;
   readonly for: (WatchesOptions<T> & { readonly resource: Resource<T, string> }) | undefined;
   readonly owns: readonly Owned[];
-  readonly watches: readonly Watched[];
-  readonly sources: readonly Source[];
+  readonly watches: readonly Watched<never, R>[];
+  readonly sources: readonly Source<R>[];
   /** Each request from one of these becomes a request for every object of `for`. */
   readonly reconcileAllOn: readonly Source[];
   /** Predicates for all resources. They do not apply to `sources`. */
@@ -311,6 +313,7 @@ export class PlannedWatches<T extends object> {
 /** Checks a plan by controller-runtime's rules. Throws CapstanError INVALID_ARGUMENT. */
 export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespaces } = plan;
+  if (plan.request !== undefined) requireOwnRequests(plan.request, plan);
   if (main !== undefined) requireWatched('for', main);
   for (const [i, owned] of owns.entries()) {
     requireNames(`options.owns[${i}]`, owned, 'member of an owned resource', OWNED_NAMES);
@@ -344,6 +347,18 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
       'nothing is watched, so nothing would be reconciled: use "for", "watches" or "sources"',
     );
   }
+}
+
+function requireOwnRequests<T extends object>(
+  type: RequestType<Request>,
+  { for: main, owns, reconcileAllOn }: WatchPlan<T>,
+): void {
+  requireRequestType('options.request', type);
+  if (main === undefined && owns.length === 0 && reconcileAllOn.length === 0) return;
+  throw invalidPlan(
+    '"for", "owns" and "reconcileAllOn" make requests of a namespace and a name, which are not ' +
+      'of the type of "request": use "watches" with a handler that returns requests of that type',
+  );
 }
 
 export function invalidPlan(message: string): CapstanError {

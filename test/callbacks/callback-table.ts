@@ -315,6 +315,16 @@ export const CONTROLLERS: readonly CallbackRow[] = [
     tests: [CONTROLLER, 'controller/event-pipe.test.ts'],
   },
   {
+    functions: ['RequestType.key', 'RequestType.namespace'],
+    what: '`key` and `namespace` of `defineRequest`',
+    throws:
+      'the add gets INVALID_ARGUMENT with the cause, and the event of a handler is delivered ' +
+      'again; an item that somebody has put in a queue of `newQueue` is reported and dropped',
+    rubbish: 'as if it threw; so is an empty key',
+    within: FREE,
+    tests: ['controller/own-requests.test.ts'],
+  },
+  {
     functions: ['enqueueRequestsFromMapFunc(map)', 'TimerSourceOptions.requests'],
     what: 'a map function, and `requests` of a timer',
     throws:

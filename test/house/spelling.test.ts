@@ -105,7 +105,7 @@ describe('a function that creates an object', () => {
 
   it('is a description if it is called defineX: it takes no transport or client', () => {
     const defining = functions.filter((name) => /^define[A-Z]/.test(name));
-    expect(defining.sort()).toEqual(['defineCustomResource', 'defineResource']);
+    expect(defining.sort()).toEqual(['defineCustomResource', 'defineRequest', 'defineResource']);
     for (const name of defining)
       expect(String(values.get(name))).not.toMatch(/\b(transport|client)\b/);
   });

@@ -7,8 +7,10 @@ import { defineResource, type KubeObject, type Transport } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
 import {
   createController,
+  defineRequest,
   enqueueRequestsFromMapFunc,
   type ReconcileContext,
+  type RequestType,
   timerSource,
   watching,
 } from 'capstan/controller';
@@ -578,6 +580,65 @@ describe(`managers with shards (CAPSTAN_SEED=${seed})`, () => {
     const codes = reported.map(({ error }) => (error as { code?: string }).code);
     expect(new Set(codes)).toEqual(new Set(['SHARD_CROSSED']));
     reported.length = 0;
+  });
+
+  test('share requests of a type of a program by namespace, and refuse those without', async () => {
+    interface Part {
+      readonly team: string;
+      readonly what: string;
+    }
+    const cluster = rig();
+    await cluster.fill();
+    const ran = new Map<string, string[]>();
+    const start = (name: string): Process => {
+      const { manager } = cluster.make(name);
+      const key = ({ team, what }: Part): string => `${team}:${what}`;
+      const bare = defineRequest({ key });
+      const handlerOf = (request: RequestType<Part>) =>
+        enqueueRequestsFromMapFunc(
+          ({ metadata }: KubeObject) =>
+            ['cpu', 'disk'].map((what) => ({ team: metadata?.namespace ?? '', what })),
+          { request },
+        );
+      const make = (request: RequestType<Part>): unknown =>
+        createController({
+          manager,
+          name: `parts-${name}`,
+          request,
+          watches: [watching(Widgets, handlerOf(request))],
+          reconcile: (part) => {
+            const by = ran.get(key(part)) ?? [];
+            ran.set(key(part), by.concat(name));
+          },
+        });
+      expectError(() => make(bare), 'INVALID_ARGUMENT', 'defineRequest', '"namespace"');
+      make(defineRequest({ key, namespace: ({ team }: Part) => team }));
+      const process = cluster.processes.at(-1) as Process;
+      process.start();
+      return process;
+    };
+    const a = start('a');
+    await cluster.until(() => cluster.isSettled(a));
+    await cluster.clock.run(1000);
+    const all = TEAMS.flatMap((team) => [`${team}:cpu`, `${team}:disk`]).sort();
+    expect([...ran.keys()].sort()).toEqual(all);
+    const b = start('b');
+    await cluster.until(() => cluster.isSettled(a, b));
+    await cluster.clock.run(1000);
+    const owns = ({ manager }: Process, team: string): boolean =>
+      manager.shards?.owns(at('w0', team)) === true;
+    const moved = TEAMS.filter((team) => owns(b, team));
+    expect(moved.length).toBeGreaterThan(5);
+    for (const team of TEAMS)
+      expect(ran.get(`${team}:disk`), team).toEqual(moved.includes(team) ? ['a', 'b'] : ['a']);
+    const body = { spec: { size: 7 } };
+    ran.clear();
+    for (const team of TEAMS)
+      await cluster.others.patch(Widgets, at('w0', team), { type: 'merge', body });
+    await cluster.clock.run(1000);
+    for (const team of TEAMS)
+      expect(ran.get(`${team}:cpu`), team).toEqual([owns(b, team) ? 'b' : 'a']);
+    expect(reported).toEqual([]);
   });
 
   test('are ready when their slots are open', async () => {

@@ -11,13 +11,14 @@
 import { textOfError } from '../../base/error-text.ts';
 import { invalid, requireFunction, requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
+import type { Request } from '../../base/request.ts';
 import { abortable, onAbort, TimeSlice } from '../../base/wait.ts';
 import type { GenericEvent, Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 /** Options of {@link channelSource}. */
-export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
+export interface ChannelSourceOptions<T, R = Request> extends PipeOptions<NoInfer<T>, R> {
   /**
    * An {@link EventChannel} or any other async iterable. Its iterator is opened when the source
    * starts.
@@ -43,13 +44,13 @@ const BUFFER_SIZE = 1024;
  * const source = channelSource({ events: pushes, handler: enqueueRequestForObject() });
  * pushes.trySend({ metadata: { namespace: 'default', name: 'web' } });
  */
-export function channelSource<T>(options: ChannelSourceOptions<T>): Source {
+export function channelSource<T, R = Request>(options: ChannelSourceOptions<T, R>): Source<R> {
   requireNames('options', options, 'option of channelSource()', NAMES);
   const { events, bufferSize = BUFFER_SIZE } = options;
   requireFunction('options.events[Symbol.asyncIterator]', events?.[Symbol.asyncIterator]);
   requireInteger('options.bufferSize', bufferSize, 1);
   const pipe = new EventPipe<T>({ ...options, name: options.name ?? 'channel' });
-  return new ChannelSource<T>(pipe, events, bufferSize);
+  return new ChannelSource<T>(pipe, events, bufferSize) as Source<never>;
 }
 
 class ChannelSource<T> implements Source {

@@ -50,9 +50,9 @@ import type {
 import { EventRetries, retryDelay } from './event-retries.ts';
 
 /** Options of all sources with a handler. */
-export interface PipeOptions<T> {
+export interface PipeOptions<T, R = Request> {
   /** Maps an event to requests. */
-  handler: EventHandler<T>;
+  handler: EventHandler<T, R>;
   /** The handler gets only events that all predicates pass. Default: none. */
   predicates?: readonly Predicate<T>[] | undefined;
   /** Shown in causes, reports and messages. */
@@ -111,7 +111,11 @@ export class EventPipe<T> {
    * @throws CapstanError INVALID_ARGUMENT
    */
   constructor(
-    options: PipeOptions<T> & { name: string; kind?: string | undefined; latestOnly?: boolean },
+    options: PipeOptions<T, unknown> & {
+      name: string;
+      kind?: string | undefined;
+      latestOnly?: boolean;
+    },
   ) {
     const { name, kind, predicates = [], clock = systemClock, latestOnly = false } = options;
     requireSourceName('options.name', name);
@@ -120,7 +124,8 @@ export class EventPipe<T> {
       throw invalid('options.predicates', 'an array of predicates', predicates);
     for (const [i, predicate] of predicates.entries())
       requirePredicate(`options.predicates[${i}]`, predicate);
-    const handler = withLowPriorityWhenUnchanged(options.handler);
+    // of whatever type its requests are, they go to the queue as they come
+    const handler = withLowPriorityWhenUnchanged(options.handler as EventHandler<T>);
     this.name = name;
     this.clock = clock;
     this.#kind = kind;

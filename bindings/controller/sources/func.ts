@@ -8,12 +8,12 @@ import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } fro
 import { EventPipe, requireSourceName } from './event-pipe.ts';
 
 /** The argument of the function. */
-export interface FuncStart {
+export interface FuncStart<R = Request> {
   /**
    * Takes requests like a handler's queue, with a cause of the kind `generic` or with a cause that
    * the function makes. Ignores requests after the end of the source.
    */
-  readonly queue: HandlerQueue & SourceQueue;
+  readonly queue: HandlerQueue<R> & SourceQueue<R>;
   /**
    * Fires when the controller ends or the source is removed. The function then releases its
    * resources.
@@ -38,15 +38,16 @@ const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
  *   signal.addEventListener('abort', () => socket.close(), { once: true });
  * });
  */
-export function funcSource(
+export function funcSource<R = Request>(
   name: string,
-  start: (start: FuncStart) => void | Promise<void>,
+  start: (start: FuncStart<R>) => void | Promise<void>,
   options: { clock?: Clock | undefined } = {},
-): Source {
+): Source<R> {
   requireNames('options', options, 'option of funcSource()', NAMES);
   requireSourceName('name', name);
   requireFunction('start', start);
-  return new FuncSource(name, start, options.clock ?? systemClock);
+  const ofAny = start as (start: FuncStart<never>) => void | Promise<void>;
+  return new FuncSource(name, ofAny, options.clock ?? systemClock) as Source<never>;
 }
 
 class FuncSource implements Source {

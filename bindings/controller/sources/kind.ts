@@ -14,6 +14,7 @@ import { CapstanError, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import type { FromServer } from '../../base/object.ts';
+import type { Request } from '../../base/request.ts';
 import { notResource, type Resource } from '../../base/resource.ts';
 import { abortable, deferred, sleep } from '../../base/wait.ts';
 import type { SharedInformerFactory } from '../../cache/informer/factory.ts';
@@ -25,7 +26,8 @@ import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 import { type Replay, type Replayable, replayObjects } from './replay.ts';
 
 /** Options of {@link kindSource}. */
-export interface KindSourceOptions<T extends object> extends PipeOptions<FromServer<NoInfer<T>>> {
+export interface KindSourceOptions<T extends object, R = Request>
+  extends PipeOptions<FromServer<NoInfer<T>>, R> {
   /** The factory that has the informer, or makes and starts it. */
   cache: SharedInformerFactory;
   resource: Resource<T, string>;
@@ -66,7 +68,9 @@ const REPORT_UNSERVED_MS = 5000;
  *   predicates: [generationChangedPredicate()],
  * });
  */
-export function kindSource<T extends object>(options: KindSourceOptions<T>): Source {
+export function kindSource<T extends object, R = Request>(
+  options: KindSourceOptions<T, R>,
+): Source<R> {
   requireNames('options', options, 'option of kindSource()', KIND_NAMES);
   const { cache, resource, selection = {} } = options;
   requireFunction('options.cache.informerFor', cache?.informerFor);
@@ -93,12 +97,12 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
     isServed,
     servedInstead,
     kind: resource.kind,
-  });
+  }) as Source<never>;
 }
 
 /** Options of {@link informerSource}. */
-export interface InformerSourceOptions<T extends object, I extends string>
-  extends PipeOptions<FromServer<NoInfer<T>>> {
+export interface InformerSourceOptions<T extends object, I extends string, R = Request>
+  extends PipeOptions<FromServer<NoInfer<T>>, R> {
   /** The source neither starts nor stops it. */
   informer: SharedIndexInformer<T, I>;
 }
@@ -109,9 +113,9 @@ export interface InformerSourceOptions<T extends object, I extends string>
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function informerSource<T extends object, I extends string = never>(
-  options: InformerSourceOptions<T, I>,
-): Source {
+export function informerSource<T extends object, I extends string = never, R = Request>(
+  options: InformerSourceOptions<T, I, R>,
+): Source<R> {
   requireNames('options', options, 'option of informerSource()', INFORMER_NAMES);
   const { informer } = options;
   requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
@@ -119,7 +123,7 @@ export function informerSource<T extends object, I extends string = never>(
     new EventPipe<FromServer<T>>({ ...options, name: options.name ?? 'informer' });
   return new InformerSource<T>(newPipe, {
     informer: () => informer as unknown as SharedIndexInformer<T, never>,
-  });
+  }) as Source<never>;
 }
 
 const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({

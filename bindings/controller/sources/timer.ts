@@ -35,19 +35,20 @@ interface TimerOptions {
 }
 
 /** Options of {@link timerSource}: either `requests` or `handler`. */
-export type TimerSourceOptions = TimerOptions &
+export type TimerSourceOptions<R = Request> = TimerOptions &
   (
     | {
         /**
          * The requests of each tick, or a function that returns them. If the function throws or
-         * rejects, it is retried with back-off like a handler.
+         * rejects, it is retried with back-off like a handler. Requests of a type of your own come
+         * from a `handler`.
          */
         requests: readonly Request[] | (() => Iterable<Request> | Promise<Iterable<Request>>);
         handler?: never;
       }
     | {
         /** Gets each tick as a generic event. */
-        handler: EventHandler<TimerTick>;
+        handler: EventHandler<TimerTick, R>;
         requests?: never;
       }
   );
@@ -74,7 +75,7 @@ const NAMES = namesOf<TimerSourceOptions>()({
  *   requests: () => deployments.getIndexer().listKeys().map(splitMetaNamespaceKey),
  * });
  */
-export function timerSource(options: TimerSourceOptions): Source {
+export function timerSource<R = Request>(options: TimerSourceOptions<R>): Source<R> {
   requireNames('options', options, 'option of timerSource()', NAMES);
   const { period, jitter = 0, name = 'timer', clock = systemClock, random = Math.random } = options;
   if (typeof period !== 'number' || !(period > 0))
@@ -82,10 +83,10 @@ export function timerSource(options: TimerSourceOptions): Source {
   if (typeof jitter !== 'number' || !(jitter >= 0))
     throw invalid('options.jitter', 'a number >= 0', jitter);
   requireFunction('options.random', random);
-  const handler = options.handler ?? handlerOf(options.requests);
+  const handler: EventHandler<TimerTick, unknown> = options.handler ?? handlerOf(options.requests);
   const pipe = new EventPipe<TimerTick>({ handler, name, clock, latestOnly: true });
   const chance = guardRandom(random);
-  return new TimerSource(pipe, () => period * (1 + jitter * chance()));
+  return new TimerSource(pipe, () => period * (1 + jitter * chance())) as Source<never>;
 }
 
 class TimerSource implements Source {
