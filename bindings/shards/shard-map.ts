@@ -69,15 +69,36 @@ export function mapOfData(data: unknown): ShardMap | 'newer' | undefined {
   const map: unknown = parsed(text);
   if (!isJsonObject(map)) return undefined;
   if (typeof map.version === 'number' && map.version > VERSION) return 'newer';
-  if (map.version !== VERSION) return undefined;
-  const { epoch, floor, edges, slots, moving } = map as {
-    epoch: number;
-    floor: number;
-    edges: string[];
-    slots: string[];
-    moving: Move[];
-  };
+  if (map.version !== VERSION || !isWritten(map)) return undefined;
+  const { epoch, floor, edges, slots, moving } = map;
   return { epoch, floor, edges: edges.map((edge) => BigInt(`0x${edge}`)), slots, moving };
+}
+
+type WrittenMap = Omit<ShardMap, 'edges'> & { readonly edges: readonly string[] };
+
+/** Fields that are unknown here are ignored, as a later release may add some. */
+function isWritten(map: object): map is WrittenMap {
+  const { epoch, floor, edges, slots, moving } = map as Record<string, unknown>;
+  return (
+    Number.isInteger(epoch) &&
+    Number.isInteger(floor) &&
+    isListOf(edges, (edge) => typeof edge === 'string' && /^[0-9a-f]{16}$/.test(edge)) &&
+    edges.length === SLOTS - 1 &&
+    edges.every((edge, i) => i === 0 || (edges[i - 1] as string) <= (edge as string)) &&
+    isListOf(slots, (owner) => typeof owner === 'string') &&
+    slots.length === SLOTS &&
+    isListOf(moving, isMove)
+  );
+}
+
+const isListOf = (list: unknown, is: (item: unknown) => boolean): list is unknown[] =>
+  Array.isArray(list) && list.every(is);
+
+function isMove(move: unknown): boolean {
+  if (!isJsonObject(move)) return false;
+  const { slot, from, to, since } = move;
+  const isSlot = Number.isInteger(slot) && (slot as number) >= 0 && (slot as number) < SLOTS;
+  return isSlot && typeof from === 'string' && typeof to === 'string' && Number.isInteger(since);
 }
 
 /** All releases must compute the same checksum. */

@@ -5,24 +5,15 @@
  * the end: nothing is worked on by two, no change is lost, and no deletion is told.
  * CAPSTAN_SHARD_REAL_CHANGES is the number of changes, CAPSTAN_SEED repeats their order.
  */
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { newClient } from 'capstan/client';
-import { kubeConfigTransport } from 'capstan/client-node';
-import { ConfigMap } from 'capstan/kinds';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { eventually } from '../helpers/control-plane/conditions.ts';
-import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { gapsOf, judgeShards } from '../helpers/shards/judge-shards.ts';
-import { readKubeConfig } from './same-answers/servers.ts';
-import { Fleet, sharedNow } from './shards/fleet.ts';
-import { GROUP, SHARD_DURATIONS } from './shards/settings.ts';
+import { Fleet, requireBuilt, sharedNow } from './shards/fleet.ts';
+import { SHARD_DURATIONS } from './shards/settings.ts';
 
 const CHANGES = Number(process.env.CAPSTAN_SHARD_REAL_CHANGES ?? 12);
 const seed = testSeed();
-const NAMESPACES = 40;
-const OBJECTS = 400;
 const { leaseDuration } = SHARD_DURATIONS;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -52,50 +43,24 @@ const FAULTS: readonly Fault[] = [
 
 const ENDS: readonly Fault[] = ['terminate', 'kill', 'freeze while it hands over'];
 
-beforeAll(() => {
-  // Plain Node runs the replicas, so `capstan` resolves to the built package.
-  const built = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
-  if (!existsSync(built)) throw new Error('dist/ is missing: run "npm run build" first');
-});
+beforeAll(requireBuilt);
 
 const GATES = process.env.CAPSTAN_SHARD_GATE;
 const gates = GATES === undefined ? [true, false] : [GATES === 'true'];
 
 describe.each(gates)(`a server with the gate %s (CAPSTAN_SEED=${seed})`, (gate) => {
-  let plane: ControlPlane;
-  let transport: ReturnType<typeof kubeConfigTransport>;
-  let client: ReturnType<typeof newClient>;
   let fleet: Fleet;
   const random = new Random(seed);
 
   beforeAll(async () => {
-    plane = await ControlPlane.start({ gates: gate ? ['ShardedListAndWatch'] : [] });
-    transport = kubeConfigTransport(await readKubeConfig(plane));
-    client = newClient({ transport });
-    fleet = new Fleet(plane, client, transport, random);
-    await fleet.fill(NAMESPACES, OBJECTS);
+    fleet = await Fleet.on({ gate, namespaces: 40, objects: 400 }, random);
   });
 
-  afterAll(async () => {
-    await fleet?.end();
-    await transport?.close?.();
-    await plane?.stop();
-  });
+  afterAll(() => fleet?.end());
 
   afterEach(({ task }) => {
-    if (task.result?.state === 'fail') plane?.keepLogs();
+    if (task.result?.state === 'fail') fleet?.keepLogs();
   });
-
-  const map = (): Promise<{ data?: Record<string, string> }> =>
-    client.get(ConfigMap, { namespace: GROUP.namespace, name: GROUP.id });
-
-  async function putMap(data: Record<string, string>): Promise<void> {
-    const path = `/api/v1/namespaces/${GROUP.namespace}/configmaps/${GROUP.id}`;
-    const headers = { 'content-type': 'application/merge-patch+json' };
-    const body = JSON.stringify({ data });
-    const response = await transport.request({ method: 'PATCH', path, headers, body });
-    for await (const _ of response.body);
-  }
 
   async function force(fault: Fault, old: Record<string, string>): Promise<void> {
     const victim = await fleet.pick();
@@ -136,21 +101,16 @@ describe.each(gates)(`a server with the gate %s (CAPSTAN_SEED=${seed})`, (gate) 
         victim.proxy.open();
         break;
       case 'delete the map':
-        await client.delete(ConfigMap, { namespace: GROUP.namespace, name: GROUP.id });
+        await fleet.deleteMap();
         break;
       case 'change the map':
-        await putMap({ map: '{"slots":[]}' });
+        await fleet.putMap({ map: '{"slots":[]}' });
         break;
       case 'put an old map back':
-        await putMap(old);
+        await fleet.putMap(old);
         break;
-      case 'delete a Lease': {
-        const { replicas } = await fleet.overview();
-        const of = replicas.find(({ name }) => name.startsWith(`${victim.identity}-`));
-        const path = `/apis/coordination.k8s.io/v1/namespaces/${GROUP.namespace}/leases/${GROUP.id}-${of?.name}`;
-        const response = await transport.request({ method: 'DELETE', path });
-        for await (const _ of response.body);
-      }
+      case 'delete a Lease':
+        await fleet.deleteLease(victim);
     }
   }
 
@@ -158,7 +118,7 @@ describe.each(gates)(`a server with the gate %s (CAPSTAN_SEED=${seed})`, (gate) 
     const gaps: Record<string, number[]> = {};
     while (fleet.live.length < 3) await fleet.start();
     await fleet.settled();
-    const { data: old = {} } = await map();
+    const { data: old = {} } = await fleet.map();
     let change = 0;
     // Also of a run that fails.
     onTestFinished(() => {
@@ -179,11 +139,13 @@ describe.each(gates)(`a server with the gate %s (CAPSTAN_SEED=${seed})`, (gate) 
       const longest = Math.max(0, ...gapsOf(fleet.logs(), since));
       gaps[fault] = [...(gaps[fault] ?? []), Math.round(longest)];
       const { overlaps, deletions } = judgeShards(fleet.logs());
-      expect({ change, fault, overlaps, deletions }).toEqual({
+      const { outdated } = fleet;
+      expect({ change, fault, overlaps, deletions, outdated }).toEqual({
         change,
         fault,
         overlaps: [],
         deletions: [],
+        outdated: [],
       });
     }
     const { writes } = judgeShards(fleet.logs());

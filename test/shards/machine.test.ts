@@ -1,16 +1,17 @@
 /** What a replica does with single answers that the simulation seldom draws. */
 import { describe, expect, it } from 'vitest';
 import { hashText } from '../../bindings/base/json-value.ts';
-import type { LeaseView, MapView, MemberState } from '../../bindings/shards/cluster-view.ts';
+import type { LeaseView, MemberState } from '../../bindings/shards/cluster-view.ts';
 import {
   type MachineSettings,
   type ShardInput,
   ShardMachine,
   type ShardOutput,
 } from '../../bindings/shards/machine.ts';
-import { dataOfMap, emptyMap, mapOfData } from '../../bindings/shards/shard-map.ts';
+import { leaseViewOf, STATE_ANNOTATION } from '../../bindings/shards/objects.ts';
+import { dataOfMap, emptyMap, mapOfData, type ShardMap } from '../../bindings/shards/shard-map.ts';
 import { chooseEdges, SLOTS, weighSlots } from '../../bindings/shards/slots.ts';
-import { ShardServer } from './simulated-cluster.ts';
+import { laterDataOf, ShardServer } from './simulated-cluster.ts';
 
 const SETTINGS: MachineSettings = {
   id: 'web',
@@ -35,6 +36,8 @@ class Rig {
   /** The names that a survey finds. */
   names: readonly (readonly [bigint, number])[] = [];
   areListsLost = false;
+  /** Whether writes of the leader Lease get no answer. */
+  isLeaderSlow = false;
 
   constructor(weightOf: (slot: number) => number = () => 0) {
     this.machine = new ShardMachine(SETTINGS, weightOf);
@@ -58,7 +61,8 @@ class Rig {
     switch (output.type) {
       case 'read': {
         const { version } = server;
-        if (output.what === 'map') this.step({ type: 'map', version, object: server.map });
+        if (output.what === 'map')
+          this.step({ type: 'map', version, object: server.mapFor('this') });
         else if (output.what === 'leader')
           this.step({ type: 'leader', version, lease: server.leases.get('web') });
         else if (this.areListsLost) this.step({ type: 'read-failed', what: 'leases' });
@@ -67,6 +71,7 @@ class Rig {
       }
       case 'write':
         this.log.push(output.kind === 'map' ? 'map' : `${output.verb} ${output.name}`);
+        if (this.isLeaderSlow && output.kind === 'lease' && output.name === 'web') return;
         this.step({ type: 'answer', id: output.id, ...server.write(output) });
         return;
       case 'survey':
@@ -194,8 +199,7 @@ describe('a replica', () => {
   it('releases its Leases and ends when a later release has written the map', () => {
     const rig = new Rig();
     rig.run(5000);
-    const object = { ...(rig.server.map as MapView), version: ++rig.server.version };
-    rig.server.map = { ...object, map: 'newer' };
+    rig.server.putMap(laterDataOf(rig.machine.map as ShardMap));
     rig.log.length = 0;
     rig.run(5000);
     expect(rig.log.at(-1)).toBe('outdated');
@@ -203,17 +207,105 @@ describe('a replica', () => {
     expect(rig.server.leases.get('web-a')?.holder).toBe('');
     expect(rig.server.leases.get('web')?.holder).toBe('');
   });
+
+  it('does not overwrite the map of a later release while it waits for an answer', () => {
+    const rig = new Rig();
+    rig.run(5000);
+    rig.isLeaderSlow = true;
+    rig.run(3000);
+    expect(rig.machine.isLeader(rig.now)).toBe(true);
+    rig.log.length = 0;
+    const map = rig.machine.map as ShardMap;
+    rig.server.putMap(laterDataOf({ ...map, epoch: rig.server.version }));
+    rig.step({
+      type: 'map',
+      version: rig.server.version,
+      object: rig.server.mapFor('this'),
+    });
+    rig.run(3000);
+    expect(rig.log).not.toContain('map');
+    expect(rig.machine.slots.isIdle()).toBe(true);
+    expect(rig.server.leases.get('web-a')?.holder).toBe('');
+  });
 });
 
 describe('the text of a map', () => {
   it('of a later release is not taken for one that was changed by hand', () => {
     const data = dataOfMap(emptyMap(7, chooseEdges([])));
     expect(mapOfData(data)).toMatchObject({ epoch: 7 });
-    const later = JSON.stringify({ ...JSON.parse(data.map as string), version: 2 });
-    expect(mapOfData({ ...data, map: later })).toBeUndefined();
-    expect(mapOfData({ map: later, checksum: dataOfLater(later) })).toBe('newer');
+    const later = laterDataOf(emptyMap(7, chooseEdges([])));
+    expect(mapOfData(later)).toBe('newer');
+    expect(mapOfData({ ...data, map: later.map })).toBeUndefined();
+  });
+
+  it('may have fields of a later release', () => {
+    const map = { ...emptyMap(7, chooseEdges([])), floor: 0 };
+    const move = { slot: 3, from: 'a', to: 'b', since: 7 };
+    const parts = { ...partsOf({ ...map, moving: [move] }), more: { anything: [1] } };
+    const moving = [{ ...move, more: 1 }];
+    expect(mapOfData(checked({ ...parts, moving }))).toMatchObject({ ...map, moving: [move] });
+  });
+
+  it.each<[string, object]>([
+    ['without slots', { slots: undefined }],
+    ['with too few slots', { slots: ['a'] }],
+    ['with an owner that is no name', { slots: new Array(SLOTS).fill(1) }],
+    ['with an edge that is no number', { edges: new Array(SLOTS - 1).fill('x'.repeat(16)) }],
+    ['with edges out of order', { edges: edgesText(chooseEdges([])).reverse() }],
+    ['with a move of no slot', { moving: [{ slot: SLOTS, from: 'a', to: 'b', since: 1 }] }],
+    ['with a move that is no object', { moving: [null] }],
+    ['without an epoch', { epoch: null }],
+    ['of no release', { version: 0 }],
+  ])('counts as changed by hand: %s', (_, change) => {
+    const parts = partsOf(emptyMap(7, chooseEdges([])));
+    expect(mapOfData(checked(parts))).toBeDefined();
+    expect(mapOfData(checked({ ...parts, ...change }))).toBeUndefined();
   });
 });
 
-/** The checksum that any release writes. */
-const dataOfLater = (text: string): string => hashText(text, 1).toString(16);
+describe('the Lease of a replica', () => {
+  const lease = (annotation: object) =>
+    leaseViewOf({
+      metadata: { name: 'web-b', annotations: { [STATE_ANNOTATION]: JSON.stringify(annotation) } },
+      spec: { holderIdentity: 'b', leaseDurationSeconds: 15 },
+    }).state;
+  const written = { epoch: 4, warm: '0-2', holding: '1', leaving: false, weights: [1, 2, 3] };
+  const known = state({ epoch: 4, warm: [0, 1, 2], holding: [1], weights: [1, 2, 3] });
+
+  it('may have fields of a later release', () => {
+    expect(lease(written)).toEqual(known);
+    expect(lease({ ...written, reads: 2, more: { anything: [] } })).toEqual(known);
+  });
+
+  it('acknowledges nothing in another form, so no slot of its replica is given away', () => {
+    expect(lease({ ...written, holding: [1] })).toBeUndefined();
+    const rig = new Rig();
+    const content = { holder: 'b', duration: 15_000, state: undefined };
+    const renew = (): void => {
+      const name = 'web-b';
+      const base = rig.server.leases.get(name);
+      const verb = base === undefined ? 'create' : 'update';
+      rig.server.write({ type: 'write', id: 0, kind: 'lease', verb, name, base, content });
+    };
+    renew();
+    for (let i = 0; i < 30; i++) {
+      rig.run(1000);
+      renew();
+    }
+    expect(new Set(rig.owners())).toEqual(new Set(['']));
+    // It renews its Lease no more.
+    rig.run(20_000);
+    expect(new Set(rig.owners())).toEqual(new Set(['a']));
+  });
+});
+
+const checked = (parts: object): Record<string, string> => {
+  const map = JSON.stringify(parts);
+  return { map, checksum: hashText(map, 1).toString(16) };
+};
+
+const partsOf = (map: ShardMap): object => JSON.parse(dataOfMap(map).map as string);
+
+function edgesText(edges: readonly bigint[]): string[] {
+  return edges.map((edge) => edge.toString(16).padStart(16, '0'));
+}

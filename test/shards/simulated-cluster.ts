@@ -2,9 +2,10 @@
  * An API server with Leases and one map in virtual time, and a network that loses, delays, repeats
  * and reorders: the world in which the machines of simulation.ts run.
  */
+import { hashText } from '../../bindings/base/json-value.ts';
 import type { LeaseView, MapView } from '../../bindings/shards/cluster-view.ts';
 import type { ShardWrite } from '../../bindings/shards/machine.ts';
-import { dataOfMap, mapOfData } from '../../bindings/shards/shard-map.ts';
+import { dataOfMap, mapOfData, type ShardMap } from '../../bindings/shards/shard-map.ts';
 import type { Random } from '../helpers/random.ts';
 
 interface ClusterEvent {
@@ -71,6 +72,27 @@ export class VirtualTime {
 const isEarlier = (a: ClusterEvent, b: ClusterEvent): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
+/** A release of the program: this one, or a later one that writes the map in another form. */
+export type Release = 'this' | 'later';
+
+const checked = (map: object): Record<string, string> => {
+  const text = JSON.stringify(map);
+  return { map: text, checksum: hashText(text, 1).toString(16) };
+};
+
+const partsOf = (data: Record<string, string>): object => JSON.parse(data.map ?? '{}');
+
+/** The `data` of the map as a later release writes it. */
+export const laterDataOf = (map: ShardMap): Record<string, string> =>
+  checked({ ...partsOf(dataOfMap(map)), version: 2, more: 'unknown here' });
+
+/** The map as a release reads it. A later release reads both forms. */
+function mapOfRelease(release: Release, data: Record<string, string>): MapView['map'] {
+  const map = mapOfData(data);
+  if (map !== 'newer' || release === 'this') return map;
+  return mapOfData(checked({ ...partsOf(data), version: 1 }));
+}
+
 export interface WriteAnswer {
   readonly result: 'done' | 'refused';
   readonly lease?: LeaseView | undefined;
@@ -80,6 +102,7 @@ export interface WriteAnswer {
 /** Leases and a map with compare-and-swap, as kube-apiserver does it. */
 export class ShardServer {
   readonly leases = new Map<string, LeaseView>();
+  /** As a later release reads it. */
   map: MapView | undefined;
   version = 100;
   #uids = 0;
@@ -87,8 +110,16 @@ export class ShardServer {
   onLease: (lease: LeaseView, isDeleted: boolean) => void = () => undefined;
   /** Called after each change of the map. */
   onMap: () => void = () => undefined;
+  /** Called when this release has overwritten the map of a later one. */
+  onDowngrade: () => void = () => undefined;
 
-  write(write: ShardWrite): WriteAnswer {
+  mapFor(release: Release): MapView | undefined {
+    const { map } = this;
+    if (map === undefined) return undefined;
+    return { ...map, map: mapOfRelease(release, map.raw as Record<string, string>) };
+  }
+
+  write(write: ShardWrite, release: Release = 'this'): WriteAnswer {
     if (write.kind === 'map') {
       const { map, base, verb } = write;
       const isCurrent =
@@ -98,9 +129,10 @@ export class ShardServer {
             this.map.version === base?.version &&
             this.map.uid === base.uid;
       if (!isCurrent) return { result: 'refused' };
+      if (release === 'this' && this.mapFor('this')?.map === 'newer') this.onDowngrade();
       // Through the text, as a replica reads it.
-      this.putMap(dataOfMap(map));
-      return { result: 'done', object: this.map };
+      this.putMap(release === 'this' ? dataOfMap(map) : laterDataOf(map));
+      return { result: 'done', object: this.mapFor(release) };
     }
     const { name, verb, base, content } = write;
     const stored = this.leases.get(name);
@@ -122,7 +154,7 @@ export class ShardServer {
 
   putMap(data: Record<string, string>): void {
     const uid = this.map?.uid ?? `u${++this.#uids}`;
-    this.map = { uid, version: ++this.version, map: mapOfData(data), raw: data };
+    this.map = { uid, version: ++this.version, map: mapOfRelease('later', data), raw: data };
     this.onMap();
   }
 

@@ -25,7 +25,13 @@ import {
   weighSlots,
 } from '../../bindings/shards/slots.ts';
 import { Random } from '../helpers/random.ts';
-import { ShardNetwork, ShardServer, type ShardWeather, VirtualTime } from './simulated-cluster.ts';
+import {
+  type Release,
+  ShardNetwork,
+  ShardServer,
+  type ShardWeather,
+  VirtualTime,
+} from './simulated-cluster.ts';
 
 /** What can happen. `who` picks a process that lives; times are in leases. */
 export type Happening =
@@ -48,7 +54,9 @@ export type Happening =
   | {
       readonly at: number;
       readonly what: 'delete-map' | 'spoil-map' | 'restore-map' | 'delete-leader';
-    };
+    }
+  /** From now on, processes that start are of a later release, with another form of the map. */
+  | { readonly at: number; readonly what: 'upgrade' };
 
 export interface Scenario {
   readonly seed: number;
@@ -65,6 +73,8 @@ export interface ScenarioResult {
   /** Maps written anew, and of these those with other edges. */
   readonly rewrites: number;
   readonly cuts: number;
+  /** Processes that ended as a later release had written the map. */
+  readonly outdated: number;
   readonly refused: number;
   readonly works: number;
   /** The longest time that a slot was not run by anybody after the faults had ended. */
@@ -163,7 +173,12 @@ export function drawScenario(seed: number, changes: number): Scenario {
     happenings.push(happening);
     if (isChange(happening)) count++;
   }
-  return { seed, skew: random.pick([1, 1.0001, 1.5]), happenings };
+  const skew = random.pick([1, 1.0001, 1.5]);
+  if (random.chance(0.6)) {
+    const place = random.int(happenings.length >> 1);
+    happenings.splice(place, 0, { at: happenings[place]?.at ?? 0, what: 'upgrade' });
+  }
+  return { seed, skew, happenings };
 }
 
 const isChange = (happening: Happening): boolean =>
@@ -173,6 +188,7 @@ const isChange = (happening: Happening): boolean =>
 /** A process: a machine, its clock, and work on its open slots. */
 class SimulatedReplica {
   readonly name: string;
+  readonly release: Release;
   readonly machine: ShardMachine;
   readonly #sim: Simulation;
   readonly #rate: number;
@@ -198,10 +214,11 @@ class SimulatedReplica {
   /** Work under way by slot: whether it was told to stop. */
   readonly working = new Map<number, { isTold: boolean; drainToken: number | undefined }>();
 
-  constructor(sim: Simulation, name: string) {
+  constructor(sim: Simulation, name: string, release: Release) {
     const { random } = sim;
     this.#sim = sim;
     this.name = name;
+    this.release = release;
     this.#rate = random.pick([1, sim.scenario.skew, 1 + random.next() * (sim.scenario.skew - 1)]);
     this.#zero = random.next() * 1e7;
     const settings: MachineSettings = {
@@ -392,7 +409,7 @@ class SimulatedReplica {
     this.#ask(
       (): ShardInput => {
         const { version } = server;
-        if (what === 'map') return { type: 'map', version, object: server.map };
+        if (what === 'map') return { type: 'map', version, object: server.mapFor(this.release) };
         if (what === 'leader') return { type: 'leader', version, lease: server.leases.get('web') };
         return { type: 'leases', sentAt, version, leases: [...server.leases.values()] };
       },
@@ -407,7 +424,7 @@ class SimulatedReplica {
     const { server } = this.#sim;
     const { id } = write;
     this.#ask(
-      () => server.write(write),
+      () => server.write(write, this.release),
       (answer) => {
         if (answer?.result === 'refused') this.#sim.refused++;
         this.step({ type: 'answer', id, ...(answer ?? { result: 'unknown' }) });
@@ -450,6 +467,8 @@ class Simulation {
   names: readonly WeighedHash[] = namesIn(NAMES, new Random(1));
   works = 0;
   refused = 0;
+  #release: Release = 'this';
+  #outdated = 0;
   #events = 0;
   #moves = 0;
   #takeovers = 0;
@@ -470,6 +489,7 @@ class Simulation {
     this.network = new ShardNetwork(this.time, this.random);
     this.server.onLease = (lease, isDeleted) => this.#leaseChanged(lease, isDeleted);
     this.server.onMap = () => this.#mapChanged();
+    this.server.onDowngrade = () => this.violate('the map of a later release is overwritten');
   }
 
   run(): ScenarioResult {
@@ -488,6 +508,7 @@ class Simulation {
       takeovers: this.#takeovers,
       rewrites: this.#rewrites,
       cuts: this.#cuts,
+      outdated: this.#outdated,
       refused,
       works,
       settledMs,
@@ -581,6 +602,9 @@ class Simulation {
       case 'delete-leader':
         this.server.deleteLease('web');
         return;
+      case 'upgrade':
+        this.#release = 'later';
+        return;
     }
     if (picked === undefined) return;
     const until = this.time.now + ('leases' in happening ? happening.leases : 0) * LEASE;
@@ -612,9 +636,9 @@ class Simulation {
     }
   }
 
-  #start(): void {
+  #start(release = this.#release): void {
     const name = `r${++this.#born}`;
-    this.replicas.push(new SimulatedReplica(this, name));
+    this.replicas.push(new SimulatedReplica(this, name, release));
   }
 
   /** Edges as text, made once for each. */
@@ -628,7 +652,13 @@ class Simulation {
     this.note(`${replica.name} ended: ${why}`);
     this.replicas = this.replicas.filter((one) => one !== replica);
     replica.isDead = true;
-    if (why === 'lost') this.time.after(RETRY * this.random.next(), () => this.#start());
+    const { release } = replica;
+    if (why === 'lost') this.time.after(RETRY * this.random.next(), () => this.#start(release));
+    if (why !== 'outdated') return;
+    this.#outdated++;
+    // Its container is started again, or the rollout replaces it.
+    const next = this.random.chance(0.5) ? release : this.#release;
+    this.time.after(RETRY * this.random.next(), () => this.#start(next));
   }
 
   /** A replica has stepped: nobody else may run what it may run. */
@@ -670,9 +700,12 @@ class Simulation {
     if (map !== undefined && this.random.chance(0.1))
       this.#oldMap = object?.raw as Record<string, string>;
     if (map !== undefined) this.#checkMoves(map);
+    const seen = { this: this.server.mapFor('this'), later: object };
     for (const replica of this.replicas)
       this.network.tell(replica.isDeaf, () =>
-        replica.deliver(() => replica.step({ type: 'map', version, object })),
+        replica.deliver(() =>
+          replica.step({ type: 'map', version, object: seen[replica.release] }),
+        ),
       );
   }
 

@@ -1,6 +1,6 @@
 /**
- * A TCP proxy on loopback between informers and API server, which can cut connections. TLS passes
- * through it unread, so that a cut can fall within a record, an event or a character.
+ * A TCP proxy on loopback between informers and API server, which can cut connections and hold
+ * back what is sent. TLS passes through it unread, so that a cut can fall within a record, an event or a character.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
@@ -13,6 +13,8 @@ export class CuttingProxy {
   readonly #target: number;
   readonly #pairs = new Set<{ near: Socket; far: Socket }>();
   #refusing = false;
+  /** What clients have sent while it is held back, by the connection to the server. */
+  #held: Map<Socket, Buffer[]> | undefined;
   #bytesLeft = Number.POSITIVE_INFINITY;
 
   private constructor(target: number) {
@@ -57,6 +59,25 @@ export class CuttingProxy {
     this.#refusing = false;
   }
 
+  /** Holds back what clients send, until `release`. */
+  hold(): void {
+    this.#held ??= new Map();
+  }
+
+  /** Delivers what was held back. Resolves when the server has answered on each connection. */
+  async release(): Promise<void> {
+    const held = this.#held ?? new Map<Socket, Buffer[]>();
+    this.#held = undefined;
+    await Promise.all(
+      [...held].map(async ([far, chunks]) => {
+        if (far.destroyed) return;
+        const answered = Promise.race([once(far, 'data'), once(far, 'close')]);
+        for (const chunk of chunks) far.write(chunk);
+        await answered;
+      }),
+    );
+  }
+
   async stop(): Promise<void> {
     this.#server.close();
     this.cut();
@@ -82,7 +103,10 @@ export class CuttingProxy {
       });
       from.on('end', () => to.end());
     }
-    near.on('data', (chunk: Buffer) => far.write(chunk));
+    near.on('data', (chunk: Buffer) => {
+      if (this.#held === undefined) far.write(chunk);
+      else this.#held.set(far, [...(this.#held.get(far) ?? []), chunk]);
+    });
     far.on('data', (chunk: Buffer) => this.#toClient(near, chunk));
   }
 

@@ -5,17 +5,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Client } from 'capstan/client';
-import type { kubeConfigTransport } from 'capstan/client-node';
+import { type Client, newClient } from 'capstan/client';
+import { kubeConfigTransport } from 'capstan/client-node';
 import { ConfigMap, Namespace } from 'capstan/kinds';
 import { readShards, type ShardOverview } from 'capstan/manager';
 import type { Program } from '../../../bindings/testing/envtest/program.ts';
 import { eventually } from '../../helpers/control-plane/conditions.ts';
-import type { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
+import { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
 import type { Random } from '../../helpers/random.ts';
 import type { ShardLogEntry, ShardProcessLog } from '../../helpers/shards/judge-shards.ts';
 import { CuttingProxy } from '../history/cutting-proxy.ts';
-import { GROUP, LOAD } from './settings.ts';
+import { readKubeConfig } from '../same-answers/servers.ts';
+import { type Behaviour, GROUP, LOAD, SHARD_DURATIONS } from './settings.ts';
 
 /** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
 export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;
@@ -23,9 +24,17 @@ export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 const END_MS = 40_000;
 const SETTLE_MS = 180_000; // a busy machine
 
+/** How a replica differs from the others. */
+export interface FleetMemberOptions {
+  readonly behaviour?: Behaviour;
+  /** The later release that it is of: see later-release.ts. Default: this release. */
+  readonly later?: 'fields' | 'format' | undefined;
+}
+
 export class FleetMember {
   readonly identity: string;
   readonly proxy: CuttingProxy;
+  isLeaving = false;
   readonly #program: Program;
   readonly #journal: string;
   readonly #stops: { from: number; to: number }[] = [];
@@ -38,7 +47,11 @@ export class FleetMember {
     this.#journal = journal;
   }
 
-  static async start(plane: ControlPlane, identity: string): Promise<FleetMember> {
+  static async start(
+    plane: ControlPlane,
+    identity: string,
+    { behaviour = {}, later }: FleetMemberOptions = {},
+  ): Promise<FleetMember> {
     const proxy = await CuttingProxy.start(Number(new URL(plane.url).port));
     const kubeconfig = join(plane.folder, `kubeconfig-${identity}`);
     const direct = readFileSync(plane.kubeconfig, 'utf8');
@@ -47,7 +60,11 @@ export class FleetMember {
     });
     const journal = join(plane.folder, `journal-${identity}`);
     const path = fileURLToPath(new URL('./replica-process.ts', import.meta.url));
-    const program = plane.run(identity, process.execPath, [path, kubeconfig, journal, identity]);
+    const hooks = new URL(`./later-release.ts?${later}`, import.meta.url).href;
+    const program = plane.run(identity, process.execPath, [
+      ...(later === undefined ? [] : ['--import', hooks]),
+      ...[path, kubeconfig, journal, identity, JSON.stringify(behaviour)],
+    ]);
     return new FleetMember(identity, proxy, program, journal);
   }
 
@@ -69,6 +86,39 @@ export class FleetMember {
     if (ended !== undefined) throw new Error(`${ended}\n${this.#program.tail()}`);
   }
 
+  /** Whether it has ended because a later release has written the map. */
+  isOutdated(): boolean {
+    return this.#program.ended() !== undefined && this.#program.output().includes('SHARD_OUTDATED');
+  }
+
+  /** Asks it to hand over and end, and does not wait. */
+  leave(): void {
+    this.isLeaving = true;
+    this.#program.signal('SIGTERM');
+  }
+
+  /** Resolves with its exit code when it has ended. */
+  async ended(): Promise<number | string> {
+    const how = await this.#program.exited(END_MS);
+    await this.proxy.stop();
+    return how;
+  }
+
+  /** The last lines of its output. */
+  tail(): string {
+    return this.#program.tail();
+  }
+
+  /** Resolves when it has stopped itself at the moment of its `behaviour`. */
+  async stopsItself(): Promise<void> {
+    const count = (): number => this.entries().filter(({ kind }) => kind === 'stops').length;
+    const before = count();
+    this.#program.signal('SIGUSR2');
+    await eventually(`${this.identity} stops itself`, () => count() > before);
+    const stop = this.entries().findLast(({ kind }) => kind === 'stops');
+    this.#stops.push({ from: stop?.at ?? 0, to: Number.POSITIVE_INFINITY });
+  }
+
   freeze(): void {
     this.#stops.push({ from: sharedNow(), to: Number.POSITIVE_INFINITY });
     this.#program.signal('SIGSTOP');
@@ -87,9 +137,8 @@ export class FleetMember {
   }
 
   async end(): Promise<void> {
-    this.#program.signal('SIGTERM');
-    const how = await this.#program.exited(END_MS);
-    await this.proxy.stop();
+    this.leave();
+    const how = await this.ended();
     if (how !== 0) throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
   }
 }
@@ -109,9 +158,11 @@ export class Fleet {
   #isPaused = true;
   #updating: Promise<void> | undefined;
   updates = 0;
+  /** Replicas that ended because a later release has written the map. */
+  readonly outdated: FleetMember[] = [];
   #started = 0;
 
-  constructor(
+  private constructor(
     plane: ControlPlane,
     client: Client,
     transport: ReturnType<typeof kubeConfigTransport>,
@@ -123,7 +174,24 @@ export class Fleet {
     this.#random = random;
   }
 
-  async fill(namespaces: number, objects: number): Promise<void> {
+  /** An API server with objects, and no replica yet. */
+  static async on(
+    { gate, namespaces, objects }: { gate: boolean; namespaces: number; objects: number },
+    random: Random,
+  ): Promise<Fleet> {
+    const plane = await ControlPlane.start({ gates: gate ? ['ShardedListAndWatch'] : [] });
+    const transport = kubeConfigTransport(await readKubeConfig(plane));
+    const fleet = new Fleet(plane, newClient({ transport }), transport, random);
+    await fleet.#fill(namespaces, objects);
+    return fleet;
+  }
+
+  /** The logs of all programs stay when the API server stops: for a test that failed. */
+  keepLogs(): void {
+    this.#plane.keepLogs();
+  }
+
+  async #fill(namespaces: number, objects: number): Promise<void> {
     this.#objects = objects;
     this.#namespaces = Array.from({ length: namespaces }, (_, i) => `team-${i}`);
     for (const name of this.#namespaces)
@@ -142,8 +210,8 @@ export class Fleet {
     await this.#client.create(ConfigMap, { metadata, data: { want: '0', done: '0' } });
   }
 
-  async start(): Promise<FleetMember> {
-    const member = await FleetMember.start(this.#plane, `r${++this.#started}`);
+  async start(options: FleetMemberOptions = {}): Promise<FleetMember> {
+    const member = await FleetMember.start(this.#plane, `r${++this.#started}`, options);
     this.members.push(member);
     this.live.push(member);
     return member;
@@ -166,23 +234,38 @@ export class Fleet {
     this.#updating = (async () => {
       while (!this.#isPaused) {
         const { namespace, name } = this.#place(this.#random.int(this.#objects));
-        const want = `${++this.#want}`;
-        const body = JSON.stringify({ data: { want } });
-        const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`;
-        const headers = { 'content-type': 'application/merge-patch+json' };
-        const response = await this.#transport
-          .request({ method: 'PATCH', path, headers, body })
-          .catch(() => undefined); // the API server may be away
-        if (response !== undefined) {
-          for await (const _ of response.body);
-          if (response.status === 200) {
-            this.#wanted.set(`${namespace}/${name}`, want);
-            this.updates++;
-          }
-        }
+        await this.change(`${namespace}/${name}`);
         await new Promise((resolve) => setTimeout(resolve, 1000 / perSecond));
       }
     })();
+  }
+
+  /** Asks for a reconcile of an object. */
+  async change(key: string): Promise<void> {
+    const [namespace, name] = key.split('/');
+    const want = `${++this.#want}`;
+    const body = JSON.stringify({ data: { want } });
+    const path = `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const response = await this.#transport
+      .request({ method: 'PATCH', path, headers, body })
+      .catch(() => undefined); // the API server may be away
+    if (response === undefined) return;
+    for await (const _ of response.body);
+    if (response.status !== 200) return;
+    this.#wanted.set(key, want);
+    this.updates++;
+  }
+
+  /** The resourceVersion of each object. */
+  async versions(): Promise<Map<string, string>> {
+    const { items } = await this.#client.list(ConfigMap, { labelSelector: LOAD });
+    return new Map(
+      items.map(({ metadata }) => [
+        `${metadata?.namespace}/${metadata?.name}`,
+        `${metadata?.resourceVersion}`,
+      ]),
+    );
   }
 
   async pause(): Promise<void> {
@@ -190,8 +273,66 @@ export class Fleet {
     await this.#updating;
   }
 
+  map(): Promise<{ data?: Record<string, string> }> {
+    return this.#client.get(ConfigMap, { namespace: GROUP.namespace, name: GROUP.id });
+  }
+
+  async putMap(data: Record<string, string>): Promise<void> {
+    const key = { namespace: GROUP.namespace, name: GROUP.id };
+    await this.#client.patch(ConfigMap, key, { type: 'merge', body: { data } });
+  }
+
+  async deleteMap(): Promise<void> {
+    await this.#client.delete(ConfigMap, { namespace: GROUP.namespace, name: GROUP.id });
+  }
+
+  async deleteLease({ identity }: FleetMember): Promise<void> {
+    const { replicas } = await this.overview();
+    const replica = replicas.find(({ name }) => name.startsWith(`${identity}-`));
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${GROUP.namespace}/leases`;
+    const path = `${leases}/${GROUP.id}-${replica?.name}`;
+    const response = await this.#transport.request({ method: 'DELETE', path });
+    for await (const _ of response.body);
+  }
+
+  /** Gives the Lease of the coordinator to a replica. */
+  async makeCoordinator({ identity }: FleetMember): Promise<void> {
+    const { replicas } = await this.overview();
+    const replica = replicas.find(({ name }) => name.startsWith(`${identity}-`));
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${GROUP.namespace}/leases/${GROUP.id}`;
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const body = JSON.stringify({ spec: { holderIdentity: replica?.name } });
+    const response = await this.#transport.request({ method: 'PATCH', path, headers, body });
+    for await (const _ of response.body);
+    // The old one acts as the coordinator until its last renewal is too old.
+    await new Promise((resolve) => setTimeout(resolve, SHARD_DURATIONS.renewDeadline));
+  }
+
   overview(): Promise<ShardOverview> {
     return readShards(this.#transport, GROUP);
+  }
+
+  /** The slots of a map of a later release. */
+  async #slotsOfLater(): Promise<{ owner: string; movesTo?: string | undefined }[]> {
+    const { slots, moving } = JSON.parse((await this.map()).data?.map ?? '{}') as {
+      slots: string[];
+      moving: { slot: number; to: string }[];
+    };
+    return slots.map((owner, slot) => ({
+      owner,
+      movesTo: moving.find((move) => move.slot === slot)?.to,
+    }));
+  }
+
+  /** Throws if a replica has ended by itself, other than as outdated. */
+  #requireAlive(): void {
+    for (const member of this.live) {
+      if (!member.isOutdated()) member.requireAlive();
+      else {
+        this.remove(member);
+        this.outdated.push(member);
+      }
+    }
   }
 
   /** All slots have living owners and none is moved. */
@@ -199,14 +340,29 @@ export class Fleet {
     await eventually(
       'all slots have owners',
       async () => {
-        for (const member of this.live) member.requireAlive();
+        this.#requireAlive();
         const { slots, replicas, map } = await this.overview();
         const alive = replicas.filter(({ state }) => state === 'live').map(({ name }) => name);
         if (alive.length !== this.live.length) return `${alive.length} replicas live`;
-        const open = slots.filter(({ owner, movesTo }) => alive.includes(owner) && !movesTo);
+        const all = map === 'newer' ? await this.#slotsOfLater() : slots;
+        const open = all.filter(({ owner, movesTo }) => alive.includes(owner) && !movesTo);
         return open.length === 64 ? true : `map ${map}, ${open.length} slots at rest`;
       },
       ms,
+    );
+  }
+
+  /** Waits until a new replica has its share, after a rebalance. */
+  async getsSlots({ identity }: FleetMember): Promise<void> {
+    await eventually(
+      `${identity} has slots`,
+      async () => {
+        await this.settled();
+        const { replicas } = await this.overview();
+        const own = replicas.find(({ name }) => name.startsWith(`${identity}-`));
+        return (own?.slots.length ?? 0) > 4 || `${own?.slots.length} slots`;
+      },
+      SETTLE_MS,
     );
   }
 
@@ -216,7 +372,7 @@ export class Fleet {
     await eventually(
       'every change was seen',
       async () => {
-        for (const member of this.live) member.requireAlive();
+        this.#requireAlive();
         const { items } = await this.#client.list(ConfigMap, { labelSelector: LOAD });
         const late = items.filter(({ data }) => data?.want !== data?.done);
         const lost = items.filter(({ metadata, data }) => {
@@ -234,9 +390,18 @@ export class Fleet {
     return this.members.map((member) => member.log());
   }
 
+  /** Ends the replicas and the API server. */
   async end(): Promise<void> {
     await this.pause();
     for (const member of this.live) await member.kill();
     this.live = [];
+    await this.#transport.close?.();
+    await this.#plane.stop();
   }
+}
+
+/** Throws if `capstan` cannot be resolved: plain Node runs the replicas, with the built package. */
+export function requireBuilt(): void {
+  const built = fileURLToPath(new URL('../../../dist/index.js', import.meta.url));
+  if (!existsSync(built)) throw new Error('dist/ is missing: run "npm run build" first');
 }

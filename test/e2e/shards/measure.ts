@@ -6,12 +6,8 @@
  *
  * The first argument is the feature gate ShardedListAndWatch. Prints one line of JSON.
  */
-import { newClient } from 'capstan/client';
-import { kubeConfigTransport } from 'capstan/client-node';
 import { eventually } from '../../helpers/control-plane/conditions.ts';
-import { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
 import { Random } from '../../helpers/random.ts';
-import { readKubeConfig } from '../same-answers/servers.ts';
 import { Fleet, type FleetMember } from './fleet.ts';
 
 const [gate = 'on', count = '3', objects = '4000', seconds = '20'] = process.argv.slice(2);
@@ -19,11 +15,11 @@ const NAMESPACES = 200;
 const size = Number(count);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const plane = await ControlPlane.start({ gates: gate === 'on' ? ['ShardedListAndWatch'] : [] });
-const transport = kubeConfigTransport(await readKubeConfig(plane));
-const fleet = new Fleet(plane, newClient({ transport }), transport, new Random(1));
+const fleet = await Fleet.on(
+  { gate: gate === 'on', namespaces: NAMESPACES, objects: Number(objects) },
+  new Random(1),
+);
 try {
-  await fleet.fill(NAMESPACES, Number(objects));
   await Promise.all(Array.from({ length: size }, () => fleet.start()));
   await fleet.settled();
   await eventually(
@@ -42,6 +38,7 @@ try {
   };
   await pause(3000);
   const before = fleet.live.map((one) => ({ ...usage(one), bytes: one.proxy.sent }));
+  console.error('it measures');
   const updated = fleet.updates;
   fleet.update(200);
   await pause(Number(seconds) * 1000);
@@ -59,6 +56,4 @@ try {
   console.log(JSON.stringify({ gate, size, updates: fleet.updates - updated, replicas }));
 } finally {
   await fleet.end();
-  await transport.close?.();
-  await plane.stop();
 }

@@ -12,6 +12,8 @@ export type ShardLogEntry =
   | { readonly kind: 'refused'; readonly at: number; readonly run: number; readonly code: string }
   | { readonly kind: 'deleted'; readonly at: number; readonly key: string }
   | { readonly kind: 'opens' | 'closes'; readonly at: number; readonly slot: number }
+  /** It stops itself by SIGSTOP. */
+  | { readonly kind: 'stops'; readonly at: number }
   | { readonly kind: 'usage'; readonly at: number; readonly cpuMs: number; readonly rss: number };
 
 export interface ShardProcessLog {
