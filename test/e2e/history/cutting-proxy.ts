@@ -1,6 +1,7 @@
 /**
- * A TCP proxy on loopback between informers and API server, which can cut connections and hold
- * back what is sent. TLS passes through it unread, so that a cut can fall within a record, an event or a character.
+ * A TCP proxy on loopback between informers and API server, which can cut connections and hold back
+ * what is sent. TLS passes through it unread, so that a cut can fall within a record, an event or a
+ * character.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';

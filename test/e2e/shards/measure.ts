@@ -2,17 +2,17 @@
  * What a replica of shards costs when N of them share the objects: bytes from the API server, CPU
  * and memory. By hand, after `npm run build`, with KUBEBUILDER_ASSETS:
  *
- *     node test/e2e/shards/measure.ts on|off N [objects] [seconds]
+ *     node test/e2e/shards/measure.ts on|off N[,N…] [objects] [seconds]
  *
- * The first argument is the feature gate ShardedListAndWatch. Prints one line of JSON.
+ * The first argument is the feature gate ShardedListAndWatch. Prints a line of JSON for each N,
+ * with the mean and the greatest figure of a replica: kB and milliseconds of CPU for 1000 updates.
  */
 import { eventually } from '../../helpers/control-plane/conditions.ts';
 import { Random } from '../../helpers/random.ts';
 import { Fleet, type FleetMember } from './fleet.ts';
 
-const [gate = 'on', count = '3', objects = '4000', seconds = '20'] = process.argv.slice(2);
+const [gate = 'on', sizes = '3', objects = '4000', seconds = '20'] = process.argv.slice(2);
 const NAMESPACES = 200;
-const size = Number(count);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 const fleet = await Fleet.on(
@@ -20,40 +20,59 @@ const fleet = await Fleet.on(
   new Random(1),
 );
 try {
-  await Promise.all(Array.from({ length: size }, () => fleet.start()));
-  await fleet.settled();
+  for (const size of sizes.split(',').map(Number)) {
+    await Promise.all(Array.from({ length: size }, () => fleet.start()));
+    await level(size);
+    console.log(JSON.stringify(await measured(size)));
+    await Promise.all(fleet.live.map((one) => one.end()));
+    fleet.live = [];
+  }
+} finally {
+  await fleet.end();
+}
+
+async function level(size: number): Promise<void> {
   await eventually(
     'the objects are shared out evenly',
     async () => {
       await fleet.settled();
       const { replicas } = await fleet.overview();
       const loads = replicas.map((one) => one.objects);
-      return Math.max(...loads) < (1.2 * Number(objects)) / size || `loads ${loads}`;
+      return Math.max(...loads) < (1.1 * Number(objects)) / size || `loads ${loads}`;
     },
     180_000,
   );
-  const usage = (member: FleetMember): { cpuMs: number; rss: number } => {
-    const last = member.entries().findLast(({ kind }) => kind === 'usage');
-    return last?.kind === 'usage' ? last : { cpuMs: 0, rss: 0 };
-  };
   await pause(3000);
+}
+
+function usage(member: FleetMember): { cpuMs: number; rss: number } {
+  const last = member.entries().findLast(({ kind }) => kind === 'usage');
+  return last?.kind === 'usage' ? last : { cpuMs: 0, rss: 0 };
+}
+
+async function measured(size: number): Promise<object> {
   const before = fleet.live.map((one) => ({ ...usage(one), bytes: one.proxy.sent }));
-  console.error('it measures');
   const updated = fleet.updates;
+  console.error('it measures');
   fleet.update(200);
   await pause(Number(seconds) * 1000);
   await fleet.everythingDone();
   await pause(1500); // the last entry of usage
-  const replicas = fleet.live.map((one, i) => {
+  const updates = fleet.updates - updated;
+  const costs = fleet.live.map((one, i) => {
     const { cpuMs, rss } = usage(one);
     const from = before[i] ?? { cpuMs: 0, bytes: 0 };
     return {
-      kB: Math.round((one.proxy.sent - from.bytes) / 1000),
-      cpuMs: Math.round(cpuMs - from.cpuMs),
-      rssMiB: Math.round(rss / 2 ** 20),
+      kB: (one.proxy.sent - from.bytes) / updates,
+      cpuMs: ((cpuMs - from.cpuMs) * 1000) / updates,
+      rssMiB: rss / 2 ** 20,
     };
   });
-  console.log(JSON.stringify({ gate, size, updates: fleet.updates - updated, replicas }));
-} finally {
-  await fleet.end();
+  const figures = (of: 'kB' | 'cpuMs' | 'rssMiB'): number[] => {
+    const all = costs.map((one) => one[of]);
+    const mean = all.reduce((sum, one) => sum + one, 0) / size;
+    return [Math.round(mean), Math.round(Math.max(...all))];
+  };
+  const [kB, cpuMs, rssMiB] = [figures('kB'), figures('cpuMs'), figures('rssMiB')];
+  return { gate, size, objects: Number(objects), updates, kB, cpuMs, rssMiB };
 }
