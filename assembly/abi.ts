@@ -6,6 +6,12 @@ export const NOTHING: i32 = -1;
 export const NO_MEMORY: i32 = -2; // nothing was changed
 export const STALE: i32 = -3; // the host's slot has been given back since the host got it
 export const FALLBACK: i32 = -4; // the host has to decode the object
+export const CROWDED: i32 = -5; // the host has to hash in another way; nothing was changed
+/**
+ * From queueAddHash and delayAddHash, less twice the slot: a key has this hash, and the host
+ * compares. Less 1 as well: the add would change nothing.
+ */
+export const SAME_HASH: i32 = -16;
 
 // Beside the slot that a call answers.
 /**

@@ -3,9 +3,11 @@
 
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export {
-  keysSeed, keysNew, keysFree, keysFind, keysIntern, slotNew as keysSlotNew, release as keysRelease,
-  keysUsed, keysFindBytes, keysInternBytes, keysFindObject, keysInternObject, keysText,
-  keysTextUnits, keysTextWide,
+  keysSeed, keysFree, slotNew as keysSlotNew, release as keysRelease, keysUsed,
+} from "./buckets";
+export {
+  keysNew, keysFind, keysIntern, keysFindBytes, keysInternBytes, keysFindObject, keysInternObject,
+  keysText, keysTextUnits, keysTextWide,
 } from "./keys";
 export {
   indexNew, indexFree, indexValues, indexBegin, indexPush, indexAbort, indexCommit, indexPut,

@@ -6,8 +6,8 @@ import {
   WAIT_MODE,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { intern, release, slotNew } from "./keys";
-import { ReadKey, readKey, readPair } from "./text";
+import { release } from "./buckets";
+import { sameHash, searchHash, takeHashed } from "./hosted";
 import { entryOf, moveEntry, sortEntries } from "./entry";
 import { endWait } from "./states";
 import {
@@ -15,17 +15,16 @@ import {
 } from "./waiting";
 import { addDue, leaveWaiting } from "./priority";
 import { markDirty } from "./queue";
-import { STATE_BACKOFF, STATE_MASK, Table, keyOf, peekState, recordOf } from "./record";
+import { STATE_BACKOFF, STATE_MASK, Table, peekState, recordOf, waitOf } from "./record";
 
 /** The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
 @inline
 function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
   const record = recordOf(queue, slot);
-  const key = keyOf(queue, slot);
   const meta = record.meta;
   const backoff = how & WAIT_IS_BACKOFF ? STATE_BACKOFF : 0;
   if (meta & STATE_WAITING) {
-    const old = key.at;
+    const old = waitOf(queue, slot).at;
     if (backoff) record.meta = meta | STATE_BACKOFF;
     const mode = how & WAIT_MODE;
     if (at == old) return NOTHING;
@@ -40,32 +39,18 @@ function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
   return meta & STATE_MASK ? NOTHING : slot;
 }
 
-function addRead(queue: Table, key: ReadKey, at: f64, how: u32): i32 {
+/** For a key of the host's by its hash, as queueAddHash. */
+export function delayAddHash(queue: Table, hash: u32, at: f64, how: u32): i32 {
   if (!entryReady(queue)) return NO_MEMORY;
-  const slot = intern(queue, key);
+  const found = searchHash(queue, hash);
+  if (found >= 0) return sameHash(found, false);
+  const slot = takeHashed(queue, hash, ~found);
   return slot < 0 ? slot : wait(queue, slot, at, how);
-}
-
-export function delayAdd(queue: Table, key: externref, at: f64, how: u32): i32 {
-  return addRead(queue, readKey(queue, key), at, how);
-}
-
-export function delayAddPair(
-  queue: Table, first: externref, second: externref, at: f64, how: u32,
-): i32 {
-  return addRead(queue, readPair(queue, first, second), at, how);
 }
 
 /** For a slot that the host found by itself. */
 export function delayAddSlot(queue: Table, slot: u32, at: f64, how: u32): i32 {
   return entryReady(queue) ? wait(queue, slot, at, how) : NO_MEMORY;
-}
-
-/** For a key that the host maps and that has no slot. */
-export function delayAddNew(queue: Table, at: f64, how: u32): i32 {
-  if (!entryReady(queue)) return NO_MEMORY;
-  const slot = slotNew(queue);
-  return slot < 0 ? slot : wait(queue, slot, at, how);
 }
 
 /** Ends a wait that is due and adds the key to the queue. */
@@ -118,7 +103,7 @@ function advanceMany(queue: Table, now: f64): u32 {
     // A record some entries ahead is loaded already, so that the cache misses overlap (see
     // touchAhead in queue.ts).
     const ahead = min(entry + 8 * 16, end - 16);
-    queue.touched = peekState(recordOf(queue, entryOf(ahead).slot));
+    queue.touched = <u32>peekState(recordOf(queue, entryOf(ahead).slot));
     if (!isLive(queue, entryOf(entry))) continue;
     const slot = entryOf(entry).slot;
     fire(queue, slot, now);
@@ -182,7 +167,7 @@ export function delayCancel(queue: Table, slot: u32): i32 {
 
 /** When the wait of a slot ends; only while it waits. */
 export function delayUntil(queue: Table, slot: u32): f64 {
-  return keyOf(queue, slot).at;
+  return waitOf(queue, slot).at;
 }
 
 export function delayWaiting(queue: Table): u32 {

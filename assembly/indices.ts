@@ -20,8 +20,9 @@
 
 import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
-import { intern, keysFree, keysNew, release } from "./keys";
-import { STATE_MARKED, Table, ValueSet, keyOf, recordOf } from "./record";
+import { keysFree, release } from "./buckets";
+import { intern, keysNew } from "./keys";
+import { STATE_MARKED, KeyText, Table, keyOf, recordOf } from "./record";
 import { readKey } from "./text";
 
 const INDEX_BYTES: u32 = 64;
@@ -150,10 +151,10 @@ function pairAt(pairs: usize, index: u32): Pair {
   return changetype<Pair>(pairs + (<usize>index << 3));
 }
 
-/** The set of a value. Its room is in KeyState.link, which is free while the value is in use. */
+/** The set of a value is in the record of its key. */
 @inline
-function setOf(values: Table, value: u32): ValueSet {
-  return changetype<ValueSet>(keyOf(values, value));
+function setOf(values: Table, value: u32): KeyText {
+  return keyOf(values, value);
 }
 
 function freePairs(object: Listed): void {
@@ -161,7 +162,8 @@ function freePairs(object: Listed): void {
 }
 
 function freeSet(values: Table, value: u32): void {
-  blockFree(setOf(values, value).members, recordOf(values, value).link << 2);
+  const set = setOf(values, value);
+  blockFree(set.members, set.room << 2);
 }
 
 export function indexFree(index: Index): void {
@@ -224,7 +226,7 @@ function setReady(values: Table, value: u32): bool {
   const record = recordOf(values, value);
   const set = setOf(values, value);
   const listed = (record.meta & LISTED) != 0;
-  const room: u32 = listed ? record.link : 0;
+  const room: u32 = listed ? set.room : 0;
   const count: u32 = listed ? set.count : 0;
   if (count < room) return true;
   const bytes = room == 0 ? 64 : room << 3;
@@ -236,7 +238,7 @@ function setReady(values: Table, value: u32): bool {
   }
   set.members = members;
   set.count = count;
-  record.link = bytes >> 2;
+  set.room = bytes >> 2;
   record.meta |= LISTED;
   return true;
 }

@@ -31,7 +31,7 @@
 // Raw loads and stores: arrays of levels.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { STATE_LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record";
+import { STATE_LATE, Table, TreeNode, recordOf, timesOf, waitOf } from "./record";
 
 const LEVELS_BYTES: u32 = 64;
 const LEVEL_BYTES: u32 = 64;
@@ -290,7 +290,7 @@ function comesFirst(queue: Table, levels: Levels, slot: u32, other: u32): bool {
     const otherAt = timesOf(queue, other).added;
     if (at != otherAt) return at < otherAt;
   }
-  return <i32>(recordOf(queue, slot).sequence - recordOf(queue, other).sequence) < 0;
+  return <i32>(waitOf(queue, slot).sequence - waitOf(queue, other).sequence) < 0;
 }
 
 /** Puts a key into the line of its level. */
@@ -318,19 +318,18 @@ function enterFromHead(queue: Table, levels: Levels, level: Level, slot: u32): v
       return;
     }
     // not 0: the list was longer than that, seen from its end
-    after = recordOf(queue, after - 1).link;
+    after = waitOf(queue, after - 1).link;
   }
   enterTree(queue, levels, level, slot);
 }
 
 /** `before` is a slot + 1, 0 for the front. */
 function linkAfter(queue: Table, level: Level, slot: u32, before: u32): void {
-  const record = recordOf(queue, slot);
-  const after = before == 0 ? level.head : recordOf(queue, before - 1).link;
-  record.link = after;
+  const after = before == 0 ? level.head : waitOf(queue, before - 1).link;
+  waitOf(queue, slot).link = after;
   timesOf(queue, slot).previous = before;
   if (before == 0) level.head = slot + 1;
-  else recordOf(queue, before - 1).link = slot + 1;
+  else waitOf(queue, before - 1).link = slot + 1;
   if (after == 0) level.tail = slot + 1;
   else timesOf(queue, after - 1).previous = slot + 1;
 }
@@ -343,10 +342,10 @@ export function leaveLine(queue: Table, levels: Levels, level: Level, slot: u32)
   const record = recordOf(queue, slot);
   if (record.meta & STATE_LATE) leaveTree(queue, level, slot);
   else {
-    const after = record.link;
+    const after = waitOf(queue, slot).link;
     const before = timesOf(queue, slot).previous;
     if (before == 0) level.head = after;
-    else recordOf(queue, before - 1).link = after;
+    else waitOf(queue, before - 1).link = after;
     if (after == 0) level.tail = before;
     else timesOf(queue, after - 1).previous = before;
   }
@@ -368,17 +367,17 @@ function earlierOf(queue: Table, levels: Levels, level: Level, head: u32): u32 {
   return head != 0 && comesFirst(queue, levels, head - 1, first - 1) ? head : first;
 }
 
-// The tree. Its links are slot + 1: left is KeyState.link, right is Times.previous, above is
+// The tree. Its links are slot + 1: left is Wait.link, right is Times.previous, above is
 // TreeNode.above.
 
 @inline
 function nodeOf(queue: Table, node: u32): TreeNode {
-  return changetype<TreeNode>(keyOf(queue, node - 1));
+  return changetype<TreeNode>(waitOf(queue, node - 1));
 }
 
 @inline
 function leftOf(queue: Table, node: u32): u32 {
-  return recordOf(queue, node - 1).link;
+  return waitOf(queue, node - 1).link;
 }
 
 @inline
@@ -392,7 +391,7 @@ function aboveOf(queue: Table, node: u32): u32 {
 }
 
 function setLeft(queue: Table, node: u32, child: u32): void {
-  recordOf(queue, node - 1).link = child;
+  waitOf(queue, node - 1).link = child;
   if (child != 0) nodeOf(queue, child).above = node;
 }
 

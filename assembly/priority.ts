@@ -3,7 +3,7 @@
 // - A dirty key is ready: it is in the line of its level (levels.ts) unless it is being processed;
 //   then it is hidden, and done() puts it in line at the place that its number gives it. A key is
 //   never dirty and waiting at once, unlike in other queues.
-// - KeyState.sequence is the key's number, its place among keys of one priority. A key gets a new
+// - Wait.sequence is the key's number, its place among keys of one priority. A key gets a new
 //   number when it is added to a queue that does not have it, when its priority is raised, when its
 //   wait is put off, and when its wait ends by itself; not when an add ends it.
 // - A heap entry of a waiting key is live when both its number and its time are the key's: an
@@ -21,15 +21,13 @@ import {
   ADD_KEEPS_BACKOFF, NOTHING, NO_MEMORY, RAISED_FLAG, SLOT_FLAG, STATE_DIRTY, STATE_PROCESSING,
   STATE_WAITING, WAITS_FLAG, WAIT_EARLIEST, WAIT_IS_BACKOFF, WAIT_LATEST, WAIT_MODE,
 } from "./abi";
-import { intern } from "./keys";
-import { ReadKey, readKey, readPair } from "./text";
 import {
   Level, Levels, countReady, countWaiting, enterLine, firstOf, leaveLine, levelAt, levelFor,
   levelOf, nextLevel, sweepOften,
 } from "./levels";
 import { QueueStats, bucketOf, endWait, results, startProcessing } from "./states";
 import { entryReady, pushEntry } from "./waiting";
-import { STATE_BACKOFF, Table, keyOf, peekState, recordOf, timesOf } from "./record";
+import { STATE_BACKOFF, Table, peekState, recordOf, timesOf, waitOf } from "./record";
 
 @inline
 function levelsOf(queue: Table): Levels {
@@ -78,7 +76,7 @@ function raise(queue: Table, slot: u32, level: Level): i32 {
   countReady(levels, old, -1);
   countReady(levels, level, 1);
   times.priority = level.priority;
-  record.sequence = nextNumber(queue);
+  waitOf(queue, slot).sequence = nextNumber(queue);
   if (!hidden) enterLine(queue, levels, level, slot);
   return slot | RAISED_FLAG;
 }
@@ -110,7 +108,7 @@ function put(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u
   const number = nextNumber(queue);
   const record = recordOf(queue, slot);
   if (!(after > 0)) {
-    record.sequence = number;
+    waitOf(queue, slot).sequence = number;
     return becomeReady(queue, slot, level, now);
   }
   record.meta = meta | STATE_WAITING | (how & WAIT_IS_BACKOFF ? STATE_BACKOFF : 0);
@@ -135,9 +133,9 @@ function putWaiting(queue: Table, slot: u32, level: Level, now: f64, after: f64,
   }
   // For a new number there is no heap entry: the one that the key has stays live.
   if (!(after > 0) && isLeft(queue, meta, how)) return NOTHING;
-  let at = keyOf(queue, slot).at;
+  let at = waitOf(queue, slot).at;
   const isPutOff = after > 0 && replaces(now + after, at, how) && now + after > at;
-  const number = raised || isPutOff ? nextNumber(queue) : record.sequence;
+  const number = raised || isPutOff ? nextNumber(queue) : waitOf(queue, slot).sequence;
   let isOther = raised; // number or time: the entry in the heap is stale then
   if (after > 0) {
     if (how & WAIT_IS_BACKOFF) record.meta = meta | STATE_BACKOFF;
@@ -146,7 +144,7 @@ function putWaiting(queue: Table, slot: u32, level: Level, now: f64, after: f64,
       isOther = true;
     }
   } else {
-    record.sequence = number;
+    waitOf(queue, slot).sequence = number;
     endWait(queue, record);
     countWaiting(levels, own, -1);
     return becomeReady(queue, slot, own, now);
@@ -161,33 +159,11 @@ function roomFor(queue: Table, priority: i32, after: f64): Level | null {
   return level === null || (after > 0 && !entryReady(queue)) ? null : level;
 }
 
-function addRead(
-  queue: Table, key: ReadKey, priority: i32, now: f64, after: f64, how: u32,
-): i32 {
-  const level = roomFor(queue, priority, after);
-  if (level === null) return NO_MEMORY;
-  const slot = intern(queue, key);
-  return slot < 0 ? slot : put(queue, slot, level, now, after, how);
-}
-
 /**
  * Adds a key, or raises its priority, or changes its wait. Answers NO_MEMORY; NOTHING: it was
  * ready, with that priority or a higher one, or it goes on waiting; or its slot, alone: it became
  * ready; with SLOT_FLAG: it will be when it is done; with WAITS_FLAG: it waits; with RAISED_FLAG.
  */
-export function priorityAdd(
-  queue: Table, key: externref, priority: i32, now: f64, after: f64, how: u32,
-): i32 {
-  return addRead(queue, readKey(queue, key), priority, now, after, how);
-}
-
-export function priorityAddPair(
-  queue: Table, first: externref, second: externref, priority: i32, now: f64, after: f64, how: u32,
-): i32 {
-  return addRead(queue, readPair(queue, first, second), priority, now, after, how);
-}
-
-/** For a slot of a key that the host maps. */
 export function priorityAddSlot(
   queue: Table, slot: u32, priority: i32, now: f64, after: f64, how: u32,
 ): i32 {
@@ -207,7 +183,7 @@ export function addPlain(queue: Table, slot: u32, now: f64): i32 {
 /** A wait has ended by itself (endWait): the key becomes ready, at the end of its level. */
 export function addDue(queue: Table, slot: u32, now: f64): void {
   leaveWaiting(queue, slot);
-  recordOf(queue, slot).sequence = nextNumber(queue);
+  waitOf(queue, slot).sequence = nextNumber(queue);
   becomeReady(queue, slot, levelOf(levelsOf(queue), timesOf(queue, slot).priority), now);
 }
 
@@ -236,7 +212,9 @@ export function takeByLevel(queue: Table, now: f64): i32 {
   const record = recordOf(queue, slot);
   // As touchAhead in queue.ts, but no further than the next key: the ones behind it are found by
   // loading it.
-  queue.touched = bucketOf(queue, record) ^ (next != 0 ? peekState(recordOf(queue, next - 1)) : 0);
+  queue.touched = <u32>(
+    bucketOf(queue, record) ^ (next != 0 ? peekState(recordOf(queue, next - 1)) : 0)
+  );
   startProcessing(queue, slot, record, now);
   return slot;
 }

@@ -20,8 +20,8 @@ import {
   STATE_WAITING,
 } from "./abi";
 import { blockAlloc, blockFree } from "./memory";
-import { intern, keysFree, keysNew, release, slotNew, timeColumn } from "./keys";
-import { ReadKey, readKey, readPair } from "./text";
+import { keysFree, release, tableNew, timeColumn, waitColumn } from "./buckets";
+import { sameHash, searchHash, takeHashed } from "./hosted";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { Levels, levelsFree, levelsNew } from "./levels";
 import { STATS_BYTES, QueueStats, bucketOf, endTimes, endWait, startProcessing } from "./states";
@@ -33,9 +33,9 @@ import { STATE_BACKOFF, STATE_MASK, KeyState, Table, peekState, recordOf, timesO
  * where the host keeps the ready slots and chooses by queueTake.
  */
 export function queueNew(timed: bool, order: u32): Table | null {
-  const queue = keysNew();
+  const queue = tableNew(false);
   if (queue === null) return null;
-  queue.order = order;
+  queue.order = <u8>order;
   if (order == ORDER_LISTED && !ringNew(queue)) {
     keysFree(queue);
     return null;
@@ -69,7 +69,7 @@ export function priorityNew(timed: bool, everyMs: f64): Table | null {
   const queue = queueNew(timed, ORDER_BY_LEVEL);
   if (queue === null) return null;
   const levels = levelsNew(everyMs);
-  if (levels !== null && (timed || timeColumn(queue))) {
+  if (levels !== null && (timed || timeColumn(queue)) && waitColumn(queue)) {
     queue.levels = changetype<usize>(levels);
     return queue;
   }
@@ -121,33 +121,34 @@ export function markRecord(queue: Table, slot: u32, record: KeyState, now: f64):
   return slot;
 }
 
+/**
+ * For a key of the host's by its hash. It is new: its slot, which is ready, or NO_MEMORY; CROWDED;
+ * or SAME_HASH, and nothing was changed.
+ */
+export function queueAddHash(queue: Table, hash: u32, now: f64): i32 {
+  const found = searchHash(queue, hash);
+  return found >= 0 ? knownHash(queue, found) : addHash(queue, hash, ~found, now);
+}
+
 @inline
-function addRead(queue: Table, key: ReadKey, now: f64): i32 {
-  const slot = intern(queue, key);
+function knownHash(queue: Table, slot: u32): i32 {
+  const meta = recordOf(queue, slot).meta;
+  return sameHash(
+    slot, (meta & (STATE_DIRTY | STATE_WAITING)) == STATE_DIRTY && queue.levels == 0,
+  );
+}
+
+function addHash(queue: Table, hash: u32, free: u32, now: f64): i32 {
+  const slot = takeHashed(queue, hash, free);
   return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
 /**
- * NOTHING: the key was dirty already; NO_MEMORY; else the slot whose item the host stores, see
- * markDirty.
+ * For a slot of a key that the host has found. NOTHING: the key was dirty already; else the slot
+ * whose item the host stores, see markDirty.
  */
-export function queueAdd(queue: Table, key: externref, now: f64): i32 {
-  return addRead(queue, readKey(queue, key), now);
-}
-
-export function queueAddPair(queue: Table, first: externref, second: externref, now: f64): i32 {
-  return addRead(queue, readPair(queue, first, second), now);
-}
-
-/** For a slot of a key that the host maps. */
 export function queueAddSlot(queue: Table, slot: u32, now: f64): i32 {
   return markDirty(queue, slot, now);
-}
-
-/** For a key that the host maps and that has no slot. */
-export function queueAddNew(queue: Table, now: f64): i32 {
-  const slot = slotNew(queue);
-  return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
 // So many keys at a time; a power of two.
@@ -166,7 +167,7 @@ function touchAhead(queue: Table, head: u32): void {
     touched ^= peekState(recordOf(queue, ringAt(queue, i + AHEAD)));
     touched ^= bucketOf(queue, recordOf(queue, ringAt(queue, i)));
   }
-  queue.touched = touched;
+  queue.touched = <u32>touched;
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
@@ -218,7 +219,7 @@ export function queueDoneSlot(queue: Table, slot: u32, now: f64): i32 {
 
 /** Sets what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */
 export function queueRules(queue: Table, rules: u32): void {
-  queue.rules = rules;
+  queue.rules = <u8>rules;
 }
 
 /** The state bits of a slot, 0 when it is free. */

@@ -5,17 +5,21 @@
 // directory of chunks costs one load that stays in the first-level cache: 16 KiB for a million
 // keys).
 //
-//   header, 128 B, in words of 4 B where nothing is said
+//   header, 128 B, in words of 4 B where nothing is said (o., r., t.: order, rules, hasTexts)
 //   0   |buckets   |mask      |directory |dir.Size  |used      |slots     |free      |chunks    |
 //   32  |seed u64             |secret u64           |head      |tail      |ring      |processing|
 //   64  |dirty     |longest   |heap      |h.Capacity|heapSize  |h.Sequence|waiting   |times     |
-//   96  |stats     |newest    |order     |rules     |touched u64          |levels    |ringMask  |
+//   96  |stats     |newest    |o., r., t.|touched   |levels    |ringMask  |waits     |-         |
 //
-//   record, 64 B in two columns of its chunk: the state, 16 B, which get, done and the end of a
-//   wait touch (256 of them fill one 4 KiB page), and the key, 48 B, which only a lookup touches
-//   0     4     8     12    16        0           8     12                                    48
-//   |hash |meta |link |seq  |         |at         |form |key: 36 bytes                         |
-//                                     |or 2 × u32 |     |or |block u32|units u32|split u32| …  |
+//   record, in columns of its own by what a table needs
+//   state, 8 B, each table: |hash |meta |
+//   wait, 16 B, queues with delays or priorities: |at f64 or above u32|link |sequence |
+//   times, 32 B, timed queues and those with priorities
+//   key, 56 B, tables that hold texts, behind the states of its chunk:
+//
+//   0        4      8     12    16                                     56
+//   |members |count |room |form |key: 40 bytes                         |
+//                               |or |block u32|units u32| …            |
 
 // Raw load: hash and meta of a state in one word.
 
@@ -30,7 +34,7 @@ export class Table {
   directorySize: u32; // chunks the directory has room for
   used: u32; // records in use
   slots: u32; // slots ever in use at once: all are below it
-  free: u32; // first free slot + 1
+  free: u32; // first free slot + 1; the next one is in the state's hash
   chunks: u32; // chunks allocated
   seed: u64;
   secret: u64;
@@ -51,28 +55,47 @@ export class Table {
   times: usize; // directory of time chunks; 0: the queue is not timed
   stats: usize; // block of f64 counters; 0: the queue is not timed
   newest: u32; // slot + 1 of the key handed out last (timed queues)
-  order: u32; // of the ready keys: ORDER_LISTED, ORDER_BY_HOST, ORDER_BY_LEVEL
-  rules: u32; // what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF
-  touched: u64; // nothing reads it, see touchAhead in queue.ts
+  order: u8; // of the ready keys: ORDER_LISTED, ORDER_BY_HOST, ORDER_BY_LEVEL
+  rules: u8; // what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF
+  hasTexts: bool; // a chunk holds the texts of its keys behind their states (keys.ts)
+  touched: u32; // nothing reads it, see touchAhead in queue.ts
   levels: usize; // the levels of a priority queue; 0: the queue is none
   ringMask: u32;
+  waits: usize; // directory of chunks of waits; 0: no key has waited yet
 }
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records
-export const STATES_BYTES: u32 = 16 << 8;
-export const CHUNK_BYTES: u32 = STATES_BYTES + (48 << 8);
-export const TIME_SHIFT: u32 = 5;
-export const TIME_CHUNK_BYTES: u32 = 32 << 8;
+const STATE_SHIFT: u32 = 3;
+const WAIT_SHIFT: u32 = 4;
+const TIME_SHIFT: u32 = 5;
+const KEY_BYTES: u32 = 56;
+export const STATES_BYTES: u32 = 1 << (CHUNK_SHIFT + STATE_SHIFT);
+export const WAIT_CHUNK_BYTES: u32 = 1 << (CHUNK_SHIFT + WAIT_SHIFT);
+export const TIME_CHUNK_BYTES: u32 = 1 << (CHUNK_SHIFT + TIME_SHIFT);
+/** States and keys. */
+export const TEXTS_BYTES: u32 = STATES_BYTES + (KEY_BYTES << CHUNK_SHIFT);
 
-/** The state column of a record; drawn at the top of the file. */
+/** The state of a record; drawn at the top of the file. */
 @unmanaged
 export class KeyState {
-  hash: u32;
+  hash: u32; // of the key; of a free slot: the next one + 1
   meta: u32; // state, and what giving the slot back has to undo
-  link: u32; // slot + 1: next free slot; in priority queues also the next in line
+}
+
+/** The wait of a record; drawn at the top of the file. */
+@unmanaged
+export class Wait {
+  at: f64; // ms: when waiting ends
+  link: u32; // slot + 1 in priority queues: the next in line
   // of the entry in the delay heap that is live while waiting; in priority queues also the place in
   // line while dirty
   sequence: u32;
+}
+
+/** The wait of a late key of a priority queue, which never waits: |above u32|-|link|sequence|. */
+@unmanaged
+export class TreeNode {
+  above: u32; // slot + 1
 }
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
@@ -93,35 +116,22 @@ export const ISSUED: u32 = 1 << 10;
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
 export const GENERATIONS: u32 = 0xffc00000;
 
-/** The key column of a record, drawn at the top of the file; `at` is 0 when the slot is taken. */
+/** The key of a record; drawn at the top of the file. */
 @unmanaged
 export class KeyText {
-  at: f64; // ms: when waiting ends
+  // of an index value: its set (indices.ts)
+  members: usize; // block of u32, object slots
+  count: u32;
+  room: u32; // of the block
   form: u32;
   // An inline key begins here; a longer one is described here and has a block of its own.
   block: usize;
   units: u32;
-  split: u32;
 }
 
-export const INLINE_BYTES: u32 = 36;
+export const INLINE_BYTES: u32 = 40;
 
-/** The key column of a late key of a priority queue, which never waits: |above u32|form … */
-@unmanaged
-export class TreeNode {
-  above: u32; // slot + 1
-}
-
-/** The key column of an index value: |members u32|count u32|form … */
-@unmanaged
-export class ValueSet {
-  members: usize; // block of u32, object slots
-  count: u32;
-}
-
-// form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its
-// first part.
-export const SPLIT_SHIFT: u32 = 10;
+// form: how the key is kept. Bits 0-7: length of an inline key in code units.
 // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
 export const WIDE_SHIFT: u32 = 8;
 export const WIDE: u32 = 1 << 8;
@@ -152,7 +162,7 @@ export function inlineKey(key: KeyText): usize {
 export function recordOf(table: Table, slot: u32): KeyState {
   return changetype<KeyState>(
     <usize>wordAt(table.directory, slot >> CHUNK_SHIFT) +
-    ((slot & ((1 << CHUNK_SHIFT) - 1)) << 4)
+    ((slot & ((1 << CHUNK_SHIFT) - 1)) << STATE_SHIFT)
   );
 }
 
@@ -162,13 +172,22 @@ export function peekState(state: KeyState): u64 {
   return load<u64>(changetype<usize>(state));
 }
 
-/** The key of a slot. */
+/** The key of a slot, in a table that holds texts. */
 @inline
 export function keyOf(table: Table, slot: u32): KeyText {
   return changetype<KeyText>(
     <usize>wordAt(table.directory, slot >> CHUNK_SHIFT) +
     STATES_BYTES +
-    (slot & ((1 << CHUNK_SHIFT) - 1)) * 48
+    (slot & ((1 << CHUNK_SHIFT) - 1)) * KEY_BYTES
+  );
+}
+
+/** The wait of a slot, in a table that has them. */
+@inline
+export function waitOf(table: Table, slot: u32): Wait {
+  return changetype<Wait>(
+    <usize>wordAt(table.waits, slot >> CHUNK_SHIFT) +
+    ((slot & ((1 << CHUNK_SHIFT) - 1)) << WAIT_SHIFT)
   );
 }
 

@@ -15,7 +15,7 @@ import {
   STATE_PROCESSING, STATE_WAITING, UNPIN_KEPT, UNPIN_RELEASED,
 } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
-import { release } from "./keys";
+import { release } from "./buckets";
 import { bucketOf, results } from "./states";
 import { addPlain } from "./priority";
 import { endProcessing, markDirty, markRecord, takeFirst } from "./queue";
@@ -183,7 +183,7 @@ export function slotsGet(queue: Table, most: u32, now: f64): u32 {
     setWord(block, i, (meta & GENERATIONS) | slot);
     touched ^= bucketOf(queue, record);
   }
-  queue.touched = touched; // see touchAhead in queue.ts
+  queue.touched = <u32>touched; // see touchAhead in queue.ts
   queue.head = head + count;
   queue.dirty -= count;
   queue.processing += count;

@@ -7,7 +7,7 @@ import {
   STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING, STATS_ADDS, STATS_BUCKETS,
   STATS_WAITS, STATS_WORKS,
 } from "./abi";
-import { peekBucket } from "./keys";
+import { peekBucket } from "./buckets";
 import { STATE_BACKOFF, KeyState, Table, timesOf } from "./record";
 
 export const STATS_BYTES: u32 = 256;

@@ -2,8 +2,8 @@
 // it with the keys that records hold.
 //
 // Hash and equality are over UTF-16 code units, so lone surrogates stay apart and no two keys
-// merge; a pair also compares where its first part ends, so ('a', 'b/c') is not ('a/b', 'c'). Keys
-// whose units all fit a byte are kept one byte a unit, others two; a key has exactly one form.
+// merge. Keys whose units all fit a byte are kept one byte a unit, others two; a key has exactly
+// one form.
 //
 // The hash folds a 32 × 32 → 64 multiplication whose factors both depend on a secret: tenants
 // choose object names, and how a difference between two keys spreads cannot be predicted without
@@ -13,7 +13,7 @@
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
-  EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, WIDE_SHIFT, KeyText, Table, inlineKey,
+  EXTERNAL, INLINE_BYTES, WIDE, WIDE_SHIFT, KeyText, Table, inlineKey,
 } from "./record";
 
 @external("wasm:js-string", "length")
@@ -37,18 +37,8 @@ export let scratchBytes: u32 = 1024;
 export type ReadKey = u64;
 export const UNREAD: ReadKey = ~0; // there was no memory to read the key
 
-/**
- * The lengths of the key that was read last, if it is EXTERNAL; else its form has them.
- *
- *   |units u32|split u32|
- */
-@unmanaged
-class LongKey {
-  units: u32; // UTF-16 code units
-  split: u32; // units of the first part of a pair
-}
-
-export const longKey: LongKey = changetype<LongKey>(memory.data(8, 8));
+/** UTF-16 code units of the key that was read last, if it is EXTERNAL; else its form has them. */
+export let longKeyUnits: u32 = 0;
 
 @inline
 function fold(hash: u64, word: u64, secret: u64): u64 {
@@ -152,15 +142,14 @@ export function growScratch(bytes: u32): bool {
 }
 
 @inline
-function keyOfHash(hash: u64, units: u32, split: u32, wide: bool): ReadKey {
+function keyOfHash(hash: u64, units: u32, wide: bool): ReadKey {
   // The bucket index is the low bits: the last words' high bits must reach them.
   const mixed = (hash ^ (hash >> 32)) * 0x9fb21c651e98df25;
   let form = <u32>wide << WIDE_SHIFT;
   if (units << <u32>wide > INLINE_BYTES) {
-    longKey.units = units;
-    longKey.split = split;
+    longKeyUnits = units;
     form |= EXTERNAL;
-  } else form |= units | (split << SPLIT_SHIFT);
+  } else form |= units;
   return (<u64>form << 32) | (mixed >> 32);
 }
 
@@ -175,27 +164,7 @@ export function readKey(table: Table, text: externref): ReadKey {
   let hash = readNarrow(text, units, scratch, seed, secret);
   const wide = seenUnits > 0xff;
   if (wide) hash = readWide(text, units, scratch, seed, secret);
-  return keyOfHash(hash, units, 0, wide);
-}
-
-/** Reads a pair into the scratch, the second part behind the first. */
-export function readPair(table: Table, first: externref, second: externref): ReadKey {
-  const split = stringLength(first);
-  const rest = stringLength(second);
-  if (<u32>split > LONGEST || <u32>rest > LONGEST) return UNREAD;
-  const bytes = (<u32>(split + rest) << 1) + 24;
-  if (bytes > scratchBytes && !growScratch(bytes)) return UNREAD;
-  const seed = table.seed ^ ((<u64>split << 32) | <u64>rest);
-  const secret = table.secret;
-  seenUnits = 0;
-  let hash = readNarrow(first, split, scratch, seed, secret);
-  hash = readNarrow(second, rest, scratch + split, hash, secret);
-  const wide = seenUnits > 0xff;
-  if (wide) {
-    hash = readWide(first, split, scratch, seed, secret);
-    hash = readWide(second, rest, scratch + (split << 1), hash, secret);
-  }
-  return keyOfHash(hash, split + rest, split, wide);
+  return keyOfHash(hash, units, wide);
 }
 
 /**
@@ -225,7 +194,7 @@ export function hashKept(table: Table, units: u32, wide: bool): ReadKey {
     store<u64>(scratch + units, 0);
     hash = fold(hash, word, secret);
   }
-  return keyOfHash(hash, units, 0, wide);
+  return keyOfHash(hash, units, wide);
 }
 
 // Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones
@@ -240,7 +209,7 @@ function bytesEqual(a: usize, b: usize, bytes: u32): bool {
 
 @inline
 export function keyBytes(form: u32): u32 {
-  return (form & EXTERNAL ? longKey.units : form & 0xff) << ((form >> WIDE_SHIFT) & 1);
+  return (form & EXTERNAL ? longKeyUnits : form & 0xff) << ((form >> WIDE_SHIFT) & 1);
 }
 
 /** Copies the key that was read last, of so many bytes. */
@@ -257,7 +226,7 @@ export function isKey(key: KeyText, form: u32): bool {
   if (key.form != form) return false;
   let from = inlineKey(key);
   if (form & EXTERNAL) {
-    if (key.units != longKey.units || key.split != longKey.split) return false;
+    if (key.units != longKeyUnits) return false;
     from = key.block;
   }
   return bytesEqual(from, scratch, keyBytes(form));

@@ -5,7 +5,7 @@
 // so that the four children of an entry fill one cache line. Entries of equal time come out in the
 // order in which they went in (client-go leaves that to chance).
 //
-// A key's record says until when it waits and which entry says so: only that one is live. Another
+// A key's wait says until when it waits and which entry says so: only that one is live. Another
 // time for the same key pushes a second entry and leaves the first one stale (a cancelled wait just
 // leaves it), to be dropped when it comes up or, once stale entries outnumber live ones, all at
 // once. So entries never move in the middle of the heap, and no position has to be written to a
@@ -14,7 +14,8 @@
 import { STATE_WAITING } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { Entry, before, entryOf, isSecond, moveEntry } from "./entry";
-import { Table, keyOf, recordOf } from "./record";
+import { waitColumn } from "./buckets";
+import { Table, recordOf, waitOf } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
 
@@ -82,11 +83,11 @@ export function removeFirst(queue: Table): void {
 
 @inline
 export function isLive(queue: Table, entry: Entry): bool {
-  const record = recordOf(queue, entry.slot);
+  const wait = waitOf(queue, entry.slot);
   return (
-    (record.meta & STATE_WAITING) != 0 &&
-    record.sequence == entry.sequence &&
-    (queue.levels == 0 || keyOf(queue, entry.slot).at == entry.at)
+    (recordOf(queue, entry.slot).meta & STATE_WAITING) != 0 &&
+    wait.sequence == entry.sequence &&
+    (queue.levels == 0 || wait.at == entry.at)
   );
 }
 
@@ -103,7 +104,7 @@ function compact(queue: Table): void {
   queue.heapSize = kept;
 }
 
-/** Room for one more entry. */
+/** Room for one more entry, and for the wait of any key. */
 export function entryReady(queue: Table): bool {
   let size = queue.heapSize;
   const capacity = queue.heapCapacity;
@@ -113,6 +114,7 @@ export function entryReady(queue: Table): bool {
     size = queue.heapSize;
     if (size < capacity) return true;
   }
+  if (!waitColumn(queue)) return false;
   const old = queue.heap;
   if (capacity > 1 << 26) return false;
   const bytes = blockSize(old == 0 ? (FIRST_ENTRIES << 4) + 64 : (capacity << 5) + 64);
@@ -130,8 +132,9 @@ export function entryReady(queue: Table): bool {
 /** The entry that says from now on until when a key waits. There is room for it. */
 @inline
 export function pushEntry(queue: Table, slot: u32, at: f64, sequence: u32): void {
-  keyOf(queue, slot).at = at;
-  recordOf(queue, slot).sequence = sequence;
+  const wait = waitOf(queue, slot);
+  wait.at = at;
+  wait.sequence = sequence;
   const size = queue.heapSize;
   queue.heapSize = size + 1;
   siftUp(entries(queue), size, at, slot, sequence);

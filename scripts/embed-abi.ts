@@ -12,10 +12,9 @@ const write = (file: string, text: string): void =>
  * into its caller, and the caller catches what it throws (bindings/wasm/guard.ts).
  */
 const UNGUARDED = new Set([
-  ...['keysFind', 'keysFindPair', 'keysIntern', 'keysInternPair', 'keysSlotNew'],
-  ...['queueAdd', 'queueAddPair', 'queueAddSlot', 'queueAddNew', 'queueGet', 'queueTake'],
-  ...['queueDoneSlot', 'queueLen', 'delayAdd', 'delayAddPair', 'delayAddSlot', 'delayAddNew'],
-  ...['priorityAdd', 'priorityAddPair', 'priorityAddSlot', 'slotAdd', 'slotGet', 'slotDone'],
+  ...['keysFind', 'keysIntern', 'keysSlotNew', 'keysFindHash', 'keysNextHash', 'keysNewHash'],
+  ...['queueAddHash', 'queueAddSlot', 'queueGet', 'queueTake', 'queueDoneSlot', 'queueLen'],
+  ...['delayAddHash', 'delayAddSlot', 'priorityAddSlot', 'slotAdd', 'slotGet', 'slotDone'],
   ...['indexPut', 'indexPutSlot', 'objectIndex'],
 ]);
 

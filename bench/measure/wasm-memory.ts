@@ -29,13 +29,3 @@ export function wasmBytes(): number {
 export function wasmPages(): number {
   return wasmBytes() / 65_536;
 }
-
-/**
- * Pins the hash seed of tables that the newest instance makes from here on, as nothing but a test
- * ever should.
- */
-export function pinSeed(seed: readonly [number, number, number, number]): void {
-  const exports = instances.at(-1);
-  if (exports === undefined) throw new Error('expected an instance: make a queue first');
-  (exports.keysSeed as (...seed: number[]) => void)(...seed);
-}

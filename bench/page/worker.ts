@@ -3,8 +3,6 @@
  * neither pays for the other's garbage or for what the other taught the compiler. Errors go to the
  * page with their code.
  */
-import { hasNativeStrings } from '../../bindings/wasm/core.ts';
-import { keyMode } from '../../bindings/wasm/key-mode.ts';
 import type { Order, Report, WorkerFacts } from './protocol.ts';
 import { steadyLoad } from './steady.ts';
 import { prepareWork, type Round } from './time-work.ts';
@@ -37,7 +35,7 @@ function clockResolution(): number {
 
 function facts(): WorkerFacts {
   return {
-    keyTable: keyMode(hasNativeStrings()),
+    keyTable: 'js',
     resolutionMs: clockResolution(),
     isolated: globalThis.crossOriginIsolated === true,
   };

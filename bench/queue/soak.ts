@@ -1,40 +1,25 @@
 /**
- * `npm run soak -- [--cycles N] [--live N] [--keys wasm|js]`: the soak of soak-run.ts on the built
+ * `npm run soak -- [--cycles N] [--live N]`: the soak of soak-run.ts on the built
  * package, by default 10^8 cycles with 10^6 keys live. Prints progress and a verdict; exits 1
  * unless the Wasm pages at a tenth and at the end are equal, the JS heap has grown by less than 2
  * MiB, and nothing was lost or came out too often.
- *
- * `--keys js` has the keys found in JS, as engines without string builtins do: it compiles the core
- * without them.
  */
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { initCore } from 'capstan/workqueue';
 import { flagsOrExit } from '../measure/flags.ts';
 import { wasmPages } from '../measure/wasm-memory.ts';
 import { type SoakSample, soak } from './soak-run.ts';
 
-const { cycles, live, keys } = flagsOrExit('npm run soak --', {
+const { cycles, live } = flagsOrExit('npm run soak --', {
   cycles: 100_000_000,
   live: 1_000_000,
-  keys: ['wasm', 'js'],
 });
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('expected node --expose-gc');
-if (keys === 'js') {
-  const bytes = readFileSync(fileURLToPath(import.meta.resolve('capstan/core.wasm')));
-  initCore({ module: new WebAssembly.Module(bytes) });
-}
-
 const mib = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 const show = ({ cycles: done, pages, heap, ns }: SoakSample): string =>
   `${String(Math.round((done / cycles) * 100)).padStart(3)} %  ${ns.toFixed(0).padStart(5)} ns ` +
   `a cycle  ${pages} pages  JS heap ${mib(heap)}`;
 
-console.log(
-  `${cycles} cycles, each on a new key, ${live} keys live, keys in ${keys}, Node ` +
-    `${process.version}`,
-);
+console.log(`${cycles} cycles, each on a new key, ${live} keys live, Node ${process.version}`);
 const start = performance.now();
 const report = await soak({
   cycles,

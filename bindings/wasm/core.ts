@@ -20,6 +20,7 @@ import type { WasmModule } from './web-assembly.ts';
 export {
   ADD_ENDS_WAIT,
   ADD_KEEPS_BACKOFF,
+  CROWDED,
   DONE_KEPT,
   DONE_RELEASED,
   DONE_REQUEUED,
@@ -29,6 +30,7 @@ export {
   ORDER_BY_HOST,
   ORDER_LISTED,
   RAISED_FLAG,
+  SAME_HASH,
   SLOT_FLAG,
   SLOT_LIMIT,
   SLOT_NUMBER,
@@ -115,9 +117,4 @@ export function sharedCore(): Core {
   if (shared === undefined || shared.exports.memoryPages() > MOST_PAGES) shared = new Core();
   shared.seed();
   return shared;
-}
-
-/** Whether the engine hashes strings without leaving Wasm. */
-export function hasNativeStrings(): boolean {
-  return coreModule.nativeStrings();
 }

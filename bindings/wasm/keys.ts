@@ -1,20 +1,27 @@
 /**
- * The seam between items and slots of the core. Two implementations keep the same promise (any
- * string is a key, no two merge, a slot is its key's until it is forgotten):
- *
- * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the
- *   keys;
- * - JS: buckets.ts has them and the core sees slots only.
- *
- * key-mode.ts says which one a table has.
+ * The seam between items and slots of the core: any string is a key, no two merge, a slot is its
+ * key's until it is forgotten. JS has the keys, hashes and compares them, and the core has the
+ * buckets (assembly/hosted.ts): the engine reads six characters of a string faster than the core
+ * reads them all, and a key is kept once. hashes.ts says what is hashed.
  */
 
 import { CapstanError, invalid, requireFunction, show } from '../base/errors.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { hasMore, type Request, requestKey } from '../base/request.ts';
-import { ALIKE, Buckets, BY_SAMPLE, joinHashes, REACH, sample, whole } from './buckets.ts';
-import { type Core, NO_MEMORY, NOTHING } from './core.ts';
-import { hashesInWasm } from './key-mode.ts';
+import { type Core, CROWDED, NO_MEMORY, NOTHING, SAME_HASH } from './core.ts';
+import {
+  ALIKE,
+  BY_MAP,
+  BY_SAMPLE,
+  BY_WHOLE,
+  Crowd,
+  firstHashing,
+  type How,
+  sample,
+  samplePair,
+  whole,
+  wholePair,
+} from './hashes.ts';
 
 export type KeyFunction<T> = (item: T) => string;
 
@@ -27,10 +34,10 @@ export interface KeyTable<T> {
   find(item: T): number;
   /** The slot of an item, which gets one if it has none. */
   intern(item: T): number;
-  /** queueAdd and delayAdd of assembly/, by item. */
+  /** queueAddSlot and delayAddSlot of assembly/, by item. */
   add(item: T, now: number): number;
   wait(item: T, at: number, how: number): number;
-  /** priorityAdd of assembly/, by item. */
+  /** priorityAddSlot of assembly/, by item. */
   addAt(item: T, priority: number, now: number, after: number, how: number): number;
   /** The core has given this slot back. */
   released(slot: number): void;
@@ -66,15 +73,9 @@ export function keyTable<T>(
   items?: (T | undefined)[],
 ): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
-  const wasm = hashesInWasm(core);
-  if (isRequestKey(key)) {
-    const table = wasm ? new WasmPairs(core, handle) : new JsPairs(core, handle);
-    return table as unknown as KeyTable<T>;
-  }
-  const text = textFunction(key);
-  if (wasm) return new WasmTexts(core, handle, text);
+  if (isRequestKey(key)) return new Pairs(core, handle) as unknown as KeyTable<T>;
   const texts = key === undefined ? (items as (string | undefined)[] | undefined) : undefined;
-  return new JsTexts(core, handle, text, texts);
+  return new Texts(core, handle, textFunction(key), texts);
 }
 
 /** Any item of a queue without a key function. */
@@ -151,111 +152,83 @@ export function readRequest(item: Request): void {
   nameOf = name;
 }
 
-class WasmTexts<T> implements KeyTable<T> {
-  #core: Exporting;
-  readonly #handle: number;
-  readonly #text: KeyFunction<T>;
+/** What tables of texts and of requests share. */
+abstract class HashedKeys {
+  protected core: Exporting;
+  protected readonly handle: number;
+  protected how: How = firstHashing();
+  /** All keys, once `how` is BY_MAP. */
+  protected crowd: Crowd | undefined = this.how === BY_MAP ? new Crowd() : undefined;
 
-  constructor(core: Core, handle: number, text: KeyFunction<T>) {
-    this.#core = core;
-    this.#handle = handle;
-    this.#text = text;
-    keepShape(new.target, WasmTexts, () => new WasmTexts(core, handle, text));
+  constructor(core: Core, handle: number) {
+    this.core = core;
+    this.handle = handle;
   }
 
-  add(item: T, now: number): number {
-    const text = this.#text(item);
-    return this.#core.exports.queueAdd(this.#handle, text, now);
+  abstract released(slot: number): void;
+  /** How many slots there have been. */
+  protected abstract slots(): number;
+  /** The hash of the whole key of a slot in use, else undefined. */
+  protected abstract wholeOf(slot: number): number | undefined;
+  /** The key of a slot in use as one text, else undefined. */
+  protected abstract joinedOf(slot: number): string | undefined;
+
+  /** Changes the hash of the table, or takes a Map. */
+  protected hashOtherwise(): void {
+    if (this.how === BY_SAMPLE) {
+      this.how = BY_WHOLE;
+      if (this.#rehash()) return;
+    }
+    this.how = BY_MAP;
+    this.core.exports.keysDropHashes(this.handle);
+    const crowd = new Crowd();
+    for (let slot = 0; slot < this.slots(); slot++) {
+      const text = this.joinedOf(slot);
+      if (text !== undefined) crowd.set(text, slot);
+    }
+    this.crowd = crowd;
   }
 
-  wait(item: T, at: number, how: number): number {
-    const text = this.#text(item);
-    return this.#core.exports.delayAdd(this.#handle, text, at, how);
+  #rehash(): boolean {
+    const { exports } = this.core;
+    exports.keysDropHashes(this.handle);
+    for (let slot = 0; slot < this.slots(); slot++) {
+      const hash = this.wholeOf(slot);
+      if (hash !== undefined && !exports.keysSetHash(this.handle, slot, hash)) return false;
+    }
+    return true;
   }
 
-  addAt(item: T, priority: number, now: number, after: number, how: number): number {
-    const text = this.#text(item);
-    return this.#core.exports.priorityAdd(this.#handle, text, priority, now, after, how);
-  }
-
-  find(item: T): number {
-    const text = this.#text(item);
-    return this.#core.exports.keysFind(this.#handle, text);
-  }
-
-  intern(item: T): number {
-    const text = this.#text(item);
-    return this.#core.exports.keysIntern(this.#handle, text);
-  }
-
-  released(): void {}
-
-  closed(gone: Exporting): void {
-    this.#core = gone;
+  /** The code of a call. A slot that was taken for one that found no memory is given back. */
+  protected settled(slot: number, code: number): number {
+    const { exports } = this.core;
+    if (code === NO_MEMORY && exports.queueState(this.handle, slot) === 0) {
+      exports.keysRelease(this.handle, slot);
+      this.released(slot);
+    }
+    return code;
   }
 }
 
-class WasmPairs implements KeyTable<Request> {
-  #core: Exporting;
-  readonly #handle: number;
+/** The slot in a code of SAME_HASH. */
+function slotOfHash(code: number): number {
+  return (SAME_HASH - code) >>> 1;
+}
 
-  constructor(core: Core, handle: number) {
-    this.#core = core;
-    this.#handle = handle;
-    keepShape(new.target, WasmPairs, () => new WasmPairs(core, handle));
-  }
-
-  add(item: Request, now: number): number {
-    readRequest(item);
-    return this.#core.exports.queueAddPair(this.#handle, namespaceOf, nameOf, now);
-  }
-
-  wait(item: Request, at: number, how: number): number {
-    readRequest(item);
-    return this.#core.exports.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
-  }
-
-  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
-    readRequest(item);
-    return this.#core.exports.priorityAddPair(
-      this.#handle,
-      namespaceOf,
-      nameOf,
-      priority,
-      now,
-      after,
-      how,
-    );
-  }
-
-  find(item: Request): number {
-    readRequest(item);
-    return this.#core.exports.keysFindPair(this.#handle, namespaceOf, nameOf);
-  }
-
-  intern(item: Request): number {
-    readRequest(item);
-    return this.#core.exports.keysInternPair(this.#handle, namespaceOf, nameOf);
-  }
-
-  released(): void {}
-
-  closed(gone: Exporting): void {
-    this.#core = gone;
-  }
+/** Whether a code of SAME_HASH says that nothing remains to be done. */
+function isDone(code: number): boolean {
+  return ((SAME_HASH - code) & 1) === 1;
 }
 
 /**
- * Slots found by a text in JS. Invariant: an item has a slot here exactly while the core's record
- * is in use.
+ * Invariant: a text is here exactly while the core's record is in use.
  */
-class JsTexts<T> implements KeyTable<T> {
-  #core: Exporting;
-  readonly #handle: number;
+class Texts<T> extends HashedKeys implements KeyTable<T> {
   readonly #text: KeyFunction<T>;
-  readonly #buckets = new Buckets();
   /** By slot, as long as it is in use; the owner's items where those are the texts. */
   readonly #texts: (string | undefined)[];
+  /** The owner puts them there, and takes them away. */
+  readonly #areItems: boolean;
 
   constructor(
     core: Core,
@@ -263,228 +236,266 @@ class JsTexts<T> implements KeyTable<T> {
     text: KeyFunction<T>,
     items: (string | undefined)[] | undefined,
   ) {
-    this.#core = core;
-    this.#handle = handle;
+    super(core, handle);
     this.#text = text;
     this.#texts = items ?? [];
-    keepShape(new.target, JsTexts, () => new JsTexts(core, handle, text, undefined));
+    this.#areItems = items !== undefined;
+    keepShape(new.target, Texts, () => new Texts(core, handle, text, undefined));
   }
 
-  /**
-   * An unknown key needs no call of the core. One is made all the same, so that a poisoned instance
-   * throws.
-   */
   find(item: T): number {
     const text = this.#text(item);
-    const slot = this.#slotOf(text, this.#hash(text));
-    if (slot === NOTHING) this.#core.exports.memoryPages();
+    const { exports } = this.core;
+    if (this.crowd !== undefined) {
+      exports.memoryPages(); // throws in a poisoned instance
+      return this.crowd.find(text) ?? NOTHING;
+    }
+    const hash = this.#hash(text);
+    let slot = exports.keysFindHash(this.handle, hash);
+    while (slot >= 0 && this.#texts[slot] !== text)
+      slot = exports.keysNextHash(this.handle, hash, slot);
     return slot;
   }
 
   intern(item: T): number {
-    const text = this.#text(item);
-    const hash = this.#hash(text);
-    const known = this.#slotOf(text, hash);
-    if (known !== NOTHING) return known;
-    return this.#bind(this.#core.exports.keysSlotNew(this.#handle), text, hash);
+    return this.#intern(this.#text(item));
   }
 
   add(item: T, now: number): number {
     const text = this.#text(item);
-    const hash = this.#hash(text);
-    const known = this.#slotOf(text, hash);
-    if (known !== NOTHING) return this.#core.exports.queueAddSlot(this.#handle, known, now);
-    return this.#bind(this.#core.exports.queueAddNew(this.#handle, now), text, hash);
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.queueAddHash(this.handle, this.#hash(text), now);
+      if (code >= 0) return this.#bound(code, text);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.#texts[slot] === text)
+          return isDone(code) ? NOTHING : exports.queueAddSlot(this.handle, slot, now);
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(text);
+    return slot < 0 ? slot : exports.queueAddSlot(this.handle, slot, now);
   }
 
   wait(item: T, at: number, how: number): number {
     const text = this.#text(item);
-    const hash = this.#hash(text);
-    const known = this.#slotOf(text, hash);
-    if (known !== NOTHING) return this.#core.exports.delayAddSlot(this.#handle, known, at, how);
-    return this.#bind(this.#core.exports.delayAddNew(this.#handle, at, how), text, hash);
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.delayAddHash(this.handle, this.#hash(text), at, how);
+      if (code >= 0) return this.#bound(code, text);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.#texts[slot] === text) return exports.delayAddSlot(this.handle, slot, at, how);
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(text);
+    if (slot < 0) return slot;
+    return this.settled(slot, exports.delayAddSlot(this.handle, slot, at, how));
   }
 
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return addAtSlot(this, this.#core, this.#handle, slot, priority, now, after, how);
+    const { exports } = this.core;
+    const code = exports.priorityAddSlot(this.handle, slot, priority, now, after, how);
+    return this.settled(slot, code);
   }
 
   #hash(text: string): number {
-    return this.#buckets.how === BY_SAMPLE ? sample(text) : whole(text);
+    return this.how === BY_SAMPLE ? sample(text) : whole(text);
   }
 
-  #slotOf(text: string, hash: number): number {
-    const { entries, mask } = this.#buckets;
-    const texts = this.#texts;
-    let alike = 0;
-    let i = hash & mask;
-    for (let step = 0; step < REACH; step++) {
-      const entry = entries[i] as number;
-      if (entry === 0) break;
-      if (((entry ^ hash) & ~mask) === 0) {
-        const slot = (entry & mask) - 1;
-        if (texts[slot] === text) return slot;
-        alike++;
-      }
-      i = (i + 1) & mask;
-    }
-    if (alike >= ALIKE) this.#buckets.isCrowded = true;
-    return this.#buckets.crowd?.find(text) ?? NOTHING;
-  }
-
-  #bind(slot: number, text: string, hash: number): number {
-    if (slot < 0) return slot;
-    this.#texts[slot] = text;
-    if (this.#buckets.isCrowded || !this.#buckets.put(hash, slot)) this.#bindCrowded(slot);
+  #bound(slot: number, text: string): number {
+    if (!this.#areItems) this.#texts[slot] = text;
     return slot;
   }
 
-  #bindCrowded(slot: number): void {
-    const textOf = (of: number): string => this.#texts[of] as string;
-    this.#buckets.putCrowded(slot, (of) => whole(textOf(of)), textOf);
+  #intern(text: string): number {
+    const { exports } = this.core;
+    while (this.crowd === undefined) {
+      const hash = this.#hash(text);
+      let alike = 0;
+      let slot = exports.keysFindHash(this.handle, hash);
+      for (; slot >= 0; alike++) {
+        if (this.#texts[slot] === text) return slot;
+        slot = exports.keysNextHash(this.handle, hash, slot);
+      }
+      if (alike < ALIKE) {
+        slot = exports.keysNewHash(this.handle, hash);
+        if (slot !== CROWDED) return slot < 0 ? slot : this.#bound(slot, text);
+      }
+      this.hashOtherwise();
+    }
+    const known = this.crowd.find(text);
+    if (known !== undefined) return known;
+    const slot = exports.keysSlotNew(this.handle);
+    if (slot < 0) return slot;
+    this.crowd.set(text, slot);
+    return this.#bound(slot, text);
+  }
+
+  protected slots(): number {
+    return this.#texts.length;
+  }
+
+  protected wholeOf(slot: number): number | undefined {
+    const text = this.#texts[slot];
+    return text === undefined ? undefined : whole(text);
+  }
+
+  protected joinedOf(slot: number): string | undefined {
+    return this.#texts[slot];
   }
 
   released(slot: number): void {
-    this.#buckets.remove(slot);
-    this.#texts[slot] = undefined;
+    if (!this.#areItems) this.#texts[slot] = undefined;
+    this.crowd?.delete(slot);
   }
 
   closed(gone: Exporting): void {
-    this.#core = gone;
+    this.core = gone;
     this.#texts.length = 0;
   }
 }
 
-function addAtSlot(
-  table: { released(slot: number): void },
-  { exports }: Exporting,
-  handle: number,
-  slot: number,
-  priority: number,
-  now: number,
-  after: number,
-  how: number,
-): number {
-  const code = exports.priorityAddSlot(handle, slot, priority, now, after, how);
-  // a slot that was taken for an add that found no memory
-  if (code === NO_MEMORY && exports.queueState(handle, slot) === 0) {
-    exports.keysRelease(handle, slot);
-    table.released(slot);
-  }
-  return code;
-}
-
 /** The same for requests: neither string is joined. */
-class JsPairs implements KeyTable<Request> {
-  #core: Exporting;
-  readonly #handle: number;
-  readonly #buckets = new Buckets();
-  // by slot; copies, as a caller may change its object
+class Pairs extends HashedKeys implements KeyTable<Request> {
+  // by slot, as long as it is in use; copies, as a caller may change its object
   readonly #namespaces: string[] = [];
-  readonly #names: string[] = [];
+  readonly #names: (string | undefined)[] = [];
 
   constructor(core: Core, handle: number) {
-    this.#core = core;
-    this.#handle = handle;
-    keepShape(new.target, JsPairs, () => new JsPairs(core, handle));
+    super(core, handle);
+    keepShape(new.target, Pairs, () => new Pairs(core, handle));
   }
 
   find(item: Request): number {
     readRequest(item);
-    const slot = this.#slotOf(namespaceOf, nameOf, this.#hash(namespaceOf, nameOf));
-    if (slot === NOTHING) this.#core.exports.memoryPages();
+    const namespace = namespaceOf;
+    const name = nameOf;
+    const { exports } = this.core;
+    if (this.crowd !== undefined) {
+      exports.memoryPages(); // throws in a poisoned instance
+      return this.crowd.find(joinPair(namespace, name)) ?? NOTHING;
+    }
+    const hash = this.#hash(namespace, name);
+    let slot = exports.keysFindHash(this.handle, hash);
+    while (slot >= 0 && !this.#has(slot, namespace, name))
+      slot = exports.keysNextHash(this.handle, hash, slot);
     return slot;
   }
 
   intern(item: Request): number {
     readRequest(item);
-    const namespace = namespaceOf;
-    const name = nameOf;
-    const hash = this.#hash(namespace, name);
-    const known = this.#slotOf(namespace, name, hash);
-    if (known !== NOTHING) return known;
-    return this.#bind(this.#core.exports.keysSlotNew(this.#handle), namespace, name, hash);
+    return this.#intern(namespaceOf, nameOf);
   }
 
   add(item: Request, now: number): number {
     readRequest(item);
     const namespace = namespaceOf;
     const name = nameOf;
-    const hash = this.#hash(namespace, name);
-    const known = this.#slotOf(namespace, name, hash);
-    if (known !== NOTHING) return this.#core.exports.queueAddSlot(this.#handle, known, now);
-    return this.#bind(this.#core.exports.queueAddNew(this.#handle, now), namespace, name, hash);
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.queueAddHash(this.handle, this.#hash(namespace, name), now);
+      if (code >= 0) return this.#bound(code, namespace, name);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.#has(slot, namespace, name))
+          return isDone(code) ? NOTHING : exports.queueAddSlot(this.handle, slot, now);
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(namespace, name);
+    return slot < 0 ? slot : exports.queueAddSlot(this.handle, slot, now);
   }
 
   wait(item: Request, at: number, how: number): number {
     readRequest(item);
     const namespace = namespaceOf;
     const name = nameOf;
-    const hash = this.#hash(namespace, name);
-    const known = this.#slotOf(namespace, name, hash);
-    if (known !== NOTHING) return this.#core.exports.delayAddSlot(this.#handle, known, at, how);
-    const slot = this.#core.exports.delayAddNew(this.#handle, at, how);
-    return this.#bind(slot, namespace, name, hash);
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.delayAddHash(this.handle, this.#hash(namespace, name), at, how);
+      if (code >= 0) return this.#bound(code, namespace, name);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.#has(slot, namespace, name))
+          return exports.delayAddSlot(this.handle, slot, at, how);
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(namespace, name);
+    if (slot < 0) return slot;
+    return this.settled(slot, exports.delayAddSlot(this.handle, slot, at, how));
   }
 
   addAt(item: Request, priority: number, now: number, after: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return addAtSlot(this, this.#core, this.#handle, slot, priority, now, after, how);
+    const { exports } = this.core;
+    const code = exports.priorityAddSlot(this.handle, slot, priority, now, after, how);
+    return this.settled(slot, code);
   }
 
   #hash(namespace: string, name: string): number {
-    if (this.#buckets.how === BY_SAMPLE) return joinHashes(sample(namespace), sample(name));
-    return joinHashes(whole(namespace), whole(name));
+    return this.how === BY_SAMPLE ? samplePair(namespace, name) : wholePair(namespace, name);
   }
 
-  #slotOf(namespace: string, name: string, hash: number): number {
-    const { entries, mask } = this.#buckets;
-    const names = this.#names;
-    let alike = 0;
-    let i = hash & mask;
-    for (let step = 0; step < REACH; step++) {
-      const entry = entries[i] as number;
-      if (entry === 0) break;
-      if (((entry ^ hash) & ~mask) === 0) {
-        const slot = (entry & mask) - 1;
-        if (names[slot] === name && this.#namespaces[slot] === namespace) return slot;
-        alike++;
-      }
-      i = (i + 1) & mask;
-    }
-    if (alike >= ALIKE) this.#buckets.isCrowded = true;
-    return this.#buckets.crowd?.find(joinPair(namespace, name)) ?? NOTHING;
+  #has(slot: number, namespace: string, name: string): boolean {
+    return this.#names[slot] === name && this.#namespaces[slot] === namespace;
   }
 
-  #bind(slot: number, namespace: string, name: string, hash: number): number {
-    if (slot < 0) return slot;
+  #bound(slot: number, namespace: string, name: string): number {
     this.#namespaces[slot] = namespace;
     this.#names[slot] = name;
-    if (this.#buckets.isCrowded || !this.#buckets.put(hash, slot)) this.#bindCrowded(slot);
     return slot;
   }
 
-  #bindCrowded(slot: number): void {
-    const namespace = (of: number): string => this.#namespaces[of] as string;
-    const name = (of: number): string => this.#names[of] as string;
-    this.#buckets.putCrowded(
-      slot,
-      (of) => joinHashes(whole(namespace(of)), whole(name(of))),
-      (of) => joinPair(namespace(of), name(of)),
-    );
+  #intern(namespace: string, name: string): number {
+    const { exports } = this.core;
+    while (this.crowd === undefined) {
+      const hash = this.#hash(namespace, name);
+      let alike = 0;
+      let slot = exports.keysFindHash(this.handle, hash);
+      for (; slot >= 0; alike++) {
+        if (this.#has(slot, namespace, name)) return slot;
+        slot = exports.keysNextHash(this.handle, hash, slot);
+      }
+      if (alike < ALIKE) {
+        slot = exports.keysNewHash(this.handle, hash);
+        if (slot !== CROWDED) return slot < 0 ? slot : this.#bound(slot, namespace, name);
+      }
+      this.hashOtherwise();
+    }
+    const joined = joinPair(namespace, name);
+    const known = this.crowd.find(joined);
+    if (known !== undefined) return known;
+    const slot = exports.keysSlotNew(this.handle);
+    if (slot < 0) return slot;
+    this.crowd.set(joined, slot);
+    return this.#bound(slot, namespace, name);
+  }
+
+  protected slots(): number {
+    return this.#names.length;
+  }
+
+  protected wholeOf(slot: number): number | undefined {
+    const name = this.#names[slot];
+    return name === undefined ? undefined : wholePair(this.#namespaces[slot] as string, name);
+  }
+
+  protected joinedOf(slot: number): string | undefined {
+    const name = this.#names[slot];
+    return name === undefined ? undefined : joinPair(this.#namespaces[slot] as string, name);
   }
 
   released(slot: number): void {
-    this.#buckets.remove(slot);
     this.#namespaces[slot] = '';
-    this.#names[slot] = '';
+    this.#names[slot] = undefined;
+    this.crowd?.delete(slot);
   }
 
   closed(gone: Exporting): void {
-    this.#core = gone;
+    this.core = gone;
     this.#namespaces.length = 0;
     this.#names.length = 0;
   }

@@ -1,20 +1,20 @@
 /**
  * Keys that were crafted to collide. Tenants choose object names: with a predictable hash, one
- * tenant's names would make every look-up of all tenants a walk through all of them. The
- * seed of a table is random, so it cannot be predicted; the keys here are crafted against a pinned
- * one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
+ * tenant's names would make every look-up of all tenants a walk through all of them. The seed of a
+ * cache's table is random, so it cannot be predicted; the keys here are crafted against a pinned
+ * one (`keysSeed`), collide there in every bit, and are like any others everywhere else. A queue's
+ * table has no seed: it changes to a Map, whose seed is the engine's.
  *
  * Probes are counted in the table itself, whose buckets are read from the core's memory.
  * `bench/queue/collisions.ts` has the times.
  */
-import { WorkQueue } from 'capstan/workqueue';
-import { afterEach, describe, expect, test } from 'vitest';
-import { Core, sharedCore } from '../../bindings/wasm/core.ts';
-import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { type Request, requestKey, WorkQueue } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import {
   collidingKeys,
-  collidingNames,
+  collidingWholes,
   randomKeys,
   type Seed,
 } from '../helpers/workqueue/colliding-keys.ts';
@@ -25,7 +25,6 @@ console.log(`test/wasm/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);
 
 const PINNED: Seed = [0x01234567, 0x89abcdef | 0, 0x0f1e2d3c, 0x4b5a6978];
 const LENGTH = 35; // as long as namespace/name in most clusters, and kept in the record
-const NAMESPACE = 'kube-system';
 
 interface Probes {
   /** How many buckets finding a key that is there looks at, on average, and at most. */
@@ -39,13 +38,9 @@ interface Probes {
  * Interns keys in a table and reads its buckets, u32 each: the slot + 1 in the low bits, 0 when
  * empty; the hash is in the record (assembly/keys.ts).
  */
-function probes(
-  core: Core,
-  keys: readonly string[],
-  intern: (table: number, key: string) => void,
-): Probes {
+function probes(core: CacheCore, keys: readonly string[]): Probes {
   const table = core.exports.keysNew();
-  for (const key of keys) intern(table, key);
+  for (const key of keys) core.exports.keysIntern(table, key);
   const words = core.words();
   const [buckets, mask] = [
     (words[table >>> 2] as number) >>> 2,
@@ -60,7 +55,7 @@ function probes(
     if (entry === 0) continue;
     const slot = (entry & mask) - 1;
     const chunk = words[directory + (slot >>> 8)] as number;
-    const hash = words[(chunk >>> 2) + 4 * (slot & 255)] as number;
+    const hash = words[(chunk >>> 2) + 2 * (slot & 255)] as number;
     const looked = ((at - (hash & mask)) & mask) + 1;
     hashes.add(hash);
     sum += looked;
@@ -70,24 +65,6 @@ function probes(
   return { mean: sum / keys.length, most, hashes: hashes.size };
 }
 
-const ofTexts = (core: Core, keys: readonly string[]): Probes =>
-  probes(core, keys, (table, key) => core.exports.keysIntern(table, key));
-const ofNames = (core: Core, names: readonly string[]): Probes =>
-  probes(core, names, (table, name) => core.exports.keysInternPair(table, NAMESPACE, name));
-
-/** Runs with a shared instance of its own, whose tables have the seed. */
-function withSeed<R>(given: Seed | undefined, run: () => R): R {
-  sharedCore().trapped(
-    new WebAssembly.RuntimeError('given up, so that the next queue has an instance of its own'),
-  );
-  if (given !== undefined) sharedCore().exports.keysSeed(...given);
-  try {
-    return run();
-  } finally {
-    sharedCore().trapped(new WebAssembly.RuntimeError('given up, and its seed with it'));
-  }
-}
-
 function cycles(queue: WorkQueue, keys: readonly string[]): number {
   const start = performance.now();
   for (const key of keys) queue.add(key);
@@ -95,34 +72,19 @@ function cycles(queue: WorkQueue, keys: readonly string[]): number {
   return performance.now() - start;
 }
 
-afterEach(() => setKeyMode(undefined));
-
-describe('keys crafted against a pinned seed', () => {
+describe('texts of a cache, crafted against a pinned seed', () => {
   test('collide in every bit under that seed (the premise of the other tests)', () => {
-    const core = new Core();
+    const core = new CacheCore();
     core.exports.keysSeed(...PINNED);
-    const all = { mean: 2_001 / 2, most: 2_000, hashes: 1 };
-    expect(ofTexts(core, collidingKeys(2_000, LENGTH, PINNED, new Random(seed)))).toEqual(all);
-    expect(
-      ofNames(core, collidingNames(2_000, NAMESPACE, LENGTH, PINNED, new Random(seed))),
-    ).toEqual(all);
-  });
-
-  test('stay different keys and come out in their order', () => {
-    setKeyMode('wasm');
-    const keys = collidingKeys(1_000, LENGTH, PINNED, new Random(seed));
-    withSeed(PINNED, () => {
-      const queue = new WorkQueue();
-      for (let time = 0; time < 2; time++) for (const key of keys) queue.add(key);
-      expect(drain(queue)).toEqual(keys);
-    });
+    const keys = collidingKeys(2_000, LENGTH, PINNED, new Random(seed));
+    expect(probes(core, keys)).toEqual({ mean: 2_001 / 2, most: 2_000, hashes: 1 });
   });
 
   test('can be added and removed among other keys while the table grows', () => {
     // A bucket holds its distance from home up to a limit; beyond it the record is read. Both must
     // survive removals and growth.
     const random = new Random(seed);
-    const core = new Core();
+    const core = new CacheCore();
     core.exports.keysSeed(...PINNED);
     const table = core.exports.keysNew();
     const keys = [
@@ -147,51 +109,44 @@ describe('keys crafted against a pinned seed', () => {
     expect(core.exports.keysUsed(table)).toBe(slots.size);
   });
 
-  test.each([
-    ['keys', ofTexts, (n: number, random: Random) => collidingKeys(n, LENGTH, PINNED, random)],
-    [
-      'names',
-      ofNames,
-      (n: number, random: Random) => collidingNames(n, NAMESPACE, LENGTH, PINNED, random),
-    ],
-  ])(
-    'are like random %s in tables with seeds of their own: as few probes',
-    (_what, count, craft) => {
-      const random = new Random(seed);
-      const n = 20_000; // three fifths of the buckets: as full as a table becomes
-      const crafted = craft(n, random);
-      const others = randomKeys(n, LENGTH, random);
-      for (let round = 0; round < 10; round++) {
-        const core = new Core();
-        const [ours, theirs] = [count(core, crafted), count(core, others)];
-        expect(ours.mean / theirs.mean, `mean, round ${round}`).toBeLessThan(1.25);
-        expect(ours.most, `most, round ${round}`).toBeLessThan(200);
-        expect(ours.hashes, `hashes, round ${round}`).toBeGreaterThan(n - 20);
-      }
-    },
-  );
+  test('are like random keys in tables with seeds of their own: as few probes', () => {
+    const random = new Random(seed);
+    const n = 20_000; // three fifths of the buckets: as full as a table becomes
+    const crafted = collidingKeys(n, LENGTH, PINNED, random);
+    const others = randomKeys(n, LENGTH, random);
+    for (let round = 0; round < 10; round++) {
+      const core = new CacheCore();
+      const [ours, theirs] = [probes(core, crafted), probes(core, others)];
+      expect(ours.mean / theirs.mean, `mean, round ${round}`).toBeLessThan(1.25);
+      expect(ours.most, `most, round ${round}`).toBeLessThan(200);
+      expect(ours.hashes, `hashes, round ${round}`).toBeGreaterThan(n - 20);
+    }
+  });
+});
+
+describe('keys of a queue whose hashes of the whole are one', () => {
+  const crafted = collidingWholes(12); // 4096
+
+  test('stay different keys and come out in their order', () => {
+    const queue = new WorkQueue();
+    for (let time = 0; time < 2; time++) for (const key of crafted) queue.add(key);
+    expect(drain(queue)).toEqual(crafted);
+    const requests = new WorkQueue<Request>({ key: requestKey });
+    const items = crafted.map((name) => ({ namespace: 'kube-system', name }));
+    for (let time = 0; time < 2; time++) for (const item of items) requests.add(item);
+    expect(drain(requests).map(({ name }) => name)).toEqual(crafted);
+  });
 
   test('are handled at least a third as fast as random ones', () => {
-    setKeyMode('wasm');
-    const random = new Random(seed);
-    const crafted = collidingKeys(20_000, LENGTH, PINNED, random);
-    const others = randomKeys(20_000, LENGTH, random);
-    const ratio = withSeed(undefined, () => {
-      const queue = new WorkQueue();
-      const times = Array.from(
-        { length: 9 },
-        () => [cycles(queue, crafted), cycles(queue, others)] as const,
-      );
-      // others may use the machine
-      const least = (which: 0 | 1): number => Math.min(...times.map((pair) => pair[which]));
-      return least(0) / least(1);
-    });
-    expect(ratio).toBeLessThan(3);
-    // And under the pinned seed they are not, by far.
-    const few = crafted.slice(0, 4_000);
-    const slow = withSeed(PINNED, () => cycles(new WorkQueue(), few));
-    const fast = withSeed(undefined, () => cycles(new WorkQueue(), few));
-    expect(slow / fast).toBeGreaterThan(3);
+    const others = randomKeys(crafted.length, crafted[0]?.length ?? 0, new Random(seed));
+    const queues = [new WorkQueue(), new WorkQueue()] as const;
+    const times = Array.from(
+      { length: 9 },
+      () => [cycles(queues[0], crafted), cycles(queues[1], others)] as const,
+    );
+    // others may use the machine
+    const least = (which: 0 | 1): number => Math.min(...times.map((pair) => pair[which]));
+    expect(least(0) / least(1)).toBeLessThan(3);
   });
 });
 
@@ -228,7 +183,7 @@ test.each(Object.entries(families))('%s are like random keys, whatever the seed'
   const keys = [...new Set(make(20_000))];
   const others = randomKeys(keys.length, LENGTH, new Random(seed));
   for (let round = 0; round < 5; round++) {
-    const core = new Core();
-    expect(ofTexts(core, keys).mean / ofTexts(core, others).mean).toBeLessThan(1.25);
+    const core = new CacheCore();
+    expect(probes(core, keys).mean / probes(core, others).mean).toBeLessThan(1.25);
   }
 });

@@ -12,7 +12,8 @@ import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Core } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
+import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { type MemoryStep, MemoryWorld, script } from './memory-script.ts';
 
 function play(world: MemoryWorld, { name, real, model }: MemoryStep): void {
@@ -65,11 +66,17 @@ function room(core: Core | CacheCore): number {
   return tables.length;
 }
 
-describe.each<KeyMode>(['wasm', 'js'])(
-  'out of memory at each request for a block, keys in %s',
-  (mode) => {
-    beforeEach(() => setKeyMode(mode));
-    afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)(
+  'out of memory at each request for a block, keys of queues by %s',
+  (hashing) => {
+    beforeEach(() => {
+      setHashing(hashing);
+      setKeyMode(hashing === 'sample' ? 'wasm' : 'js'); // of caches
+    });
+    afterEach(() => {
+      setHashing(undefined);
+      setKeyMode(undefined);
+    });
 
     test('is a typed error, changes nothing, and the rest of the script ends as in the model', {
       timeout: 120_000,
@@ -111,7 +118,7 @@ describe.each<KeyMode>(['wasm', 'js'])(
         }
       }
       console.log(
-        `test/wasm/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it:`,
+        `test/wasm/core-memory.test.ts (${hashing}): ${total} blocks refused; calls that met it:`,
         [...refused].map(([what, n]) => `${what} ${n}`).join(', '),
       );
       expect(total).toBeGreaterThan(100);

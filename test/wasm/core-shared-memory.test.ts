@@ -10,7 +10,7 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { expectError } from '../helpers/expect-error.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
 
@@ -37,9 +37,9 @@ function fill(queue: WorkQueue): string[] {
   }
 }
 
-describe.each<KeyMode>(['wasm', 'js'])('keys by %s: where one queue fills the memory', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('keys by %s: where one queue fills the memory', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   test('queues and limiters that are made later have room', () => {
     const full = new WorkQueue();

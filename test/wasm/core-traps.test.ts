@@ -24,6 +24,7 @@ import {
 } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { type Hashing, setHashing } from '../../bindings/wasm/hashes.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { expectError } from '../helpers/expect-error.ts';
 import { type TrackedPromise, track } from '../helpers/promise-state.ts';
@@ -284,6 +285,9 @@ const calls: Record<string, (world: World) => unknown> = {
   add: (w) => w.queue.add('new'),
   'add of a key in processing': (w) => w.queue.add('held'),
   'add of a key in an order of its own, again': (w) => w.stack.add('above'),
+  'adds of keys of one sample': (w) => {
+    for (let i = 0; i < 20; i++) w.queue.add(`team-${i + 10}/kube-root-ca.crt`);
+  },
   'add of a request': (w) => w.requests.add({ namespace: 'e', name: 'f' }),
   'add with metrics': (w) => w.metered.add('new'),
   'add to a queue around another': (w) => w.outer.add('new'),
@@ -469,6 +473,7 @@ beforeEach(() => {
 afterEach(() => {
   setErrorHandler(previous);
   setKeyMode(undefined);
+  setHashing(undefined);
   armed = undefined;
 });
 
@@ -499,11 +504,18 @@ function requirePoisoned(error: unknown, what: string): void {
   expect((error as CapstanError).cause, what).toBeInstanceOf(WebAssembly.RuntimeError);
 }
 
-describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
+/** Where the keys of stores are found, and how those of queues. */
+const WAYS: readonly (readonly [KeyMode, Hashing])[] = [
+  ['wasm', 'sample'],
+  ['js', 'map'],
+];
+
+describe.each(WAYS)('a trap, keys of stores in %s, of queues by %s', (mode, hashing) => {
   test('at any export rejects every call that waits and breaks no other instance', {
     timeout: 60_000,
   }, async () => {
     setKeyMode(mode);
+    setHashing(hashing);
     new World(); // one idle queue of each class is made once
     let pairs = 0;
     const failures: string[] = [];
@@ -519,7 +531,7 @@ describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
       }
     }
     console.log(
-      `test/wasm/core-traps.test.ts (${mode}): ${pairs} traps in`,
+      `test/wasm/core-traps.test.ts (${hashing}): ${pairs} traps in`,
       `${Object.keys(calls).length} calls`,
     );
     expect(failures).toEqual([]);
@@ -601,8 +613,9 @@ async function trapIn(
 
 test('every export of the module is reached by a call, or listed with its reason', async () => {
   const all = new Set<string>();
-  for (const mode of ['wasm', 'js'] as const) {
+  for (const [mode, hashing] of WAYS) {
     setKeyMode(mode);
+    setHashing(hashing);
     for (const call of Object.values(calls))
       for (const name of await exportsOf(call)) all.add(name);
   }

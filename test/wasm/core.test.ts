@@ -15,8 +15,8 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core, hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { expectError, expectRejection, invalidArgument } from '../helpers/expect-error.ts';
 import { isCollected } from '../helpers/garbage-collection.ts';
 import { settle } from '../helpers/promise-state.ts';
@@ -47,11 +47,9 @@ function codeOf(run: () => unknown): string | undefined {
   }
 }
 
-const modes: readonly KeyMode[] = ['wasm', 'js'];
-
-describe.each(modes)('out of memory, keys in %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('out of memory, keys by %s', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   test('add fails with OUT_OF_MEMORY and changes nothing; with memory it works again', () => {
     const queue = new WorkQueue();
@@ -131,7 +129,7 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
 
   test('a queue that is refused memory at random moments still agrees with the model', () => {
     const seed = testSeed();
-    console.log(`test/wasm/core.test.ts (${mode}): CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/core.test.ts (${hashing}): CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const clock = new FakeClock();
     const queue = new DelayingQueue({ clock });
@@ -154,10 +152,7 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
     const core = sharedCore();
     for (let i = 0; i < 40_000; i++) {
       // Blocks come a few at a time; between them whatever needs one is refused.
-      if (i % 500 === 0)
-        core.exports.memoryGrant(
-          random.chance(0.3) ? 1 + random.int(mode === 'wasm' ? 200 : 2) : 0,
-        );
+      if (i % 500 === 0) core.exports.memoryGrant(random.chance(0.3) ? 1 + random.int(2) : 0);
       const key = random.pick(keys);
       const roll = random.int(10);
       if (roll < 4)
@@ -219,7 +214,7 @@ describe('a trap', () => {
   /** Makes the next call of an export trap, as a bug in the core would. */
   function sabotage(
     core: Core,
-    name: 'queueAdd' | 'queueGet' | 'queueLen' | 'queueDoneSlot',
+    name: 'queueAddHash' | 'queueGet' | 'queueLen' | 'queueDoneSlot',
     error: Error,
   ): void {
     const trap = () => {
@@ -253,7 +248,7 @@ describe('a trap', () => {
       const queue = new WorkQueue();
       queue.add('a');
       const error = makeError();
-      sabotage(sharedCore(), 'queueAdd', error);
+      sabotage(sharedCore(), 'queueAddHash', error);
       const poisoned = expectError(() => queue.add('b'), 'POISONED', /bug/);
       expect(poisoned.cause).toBe(error);
       for (const use of [
@@ -276,7 +271,7 @@ describe('a trap', () => {
     draining.tryGet();
     const waits = [queue.get(), queue.get(), draining.shutDownWithDrain()];
     const other = new WorkQueue();
-    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    sabotage(sharedCore(), 'queueAddHash', new WebAssembly.RuntimeError('unreachable'));
     expectError(() => other.add('b'), 'POISONED');
     for (const wait of waits) await expectRejection(wait, 'POISONED');
   });
@@ -284,7 +279,7 @@ describe('a trap', () => {
   test('the metrics of other instances are still there', () => {
     const metricsProvider = new PrometheusProvider();
     const lost = new WorkQueue({ name: 'lost', metricsProvider });
-    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    sabotage(sharedCore(), 'queueAddHash', new WebAssembly.RuntimeError('unreachable'));
     expectError(() => lost.add('a'), 'POISONED');
     const queue = new WorkQueue({ name: 'alive', metricsProvider });
     queue.add('a');
@@ -295,7 +290,7 @@ describe('a trap', () => {
   test('a poisoned queue can be disposed of, and then says so', () => {
     const queue = new WorkQueue();
     queue.add('a');
-    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    sabotage(sharedCore(), 'queueAddHash', new WebAssembly.RuntimeError('unreachable'));
     expectError(() => queue.add('b'), 'POISONED');
     queue.dispose();
     queue.dispose();
@@ -305,7 +300,7 @@ describe('a trap', () => {
   test('new queues get another instance, and queues of other instances go on', () => {
     const other = new Core();
     const old = new WorkQueue();
-    sabotage(sharedCore(), 'queueAdd', new WebAssembly.RuntimeError('unreachable'));
+    sabotage(sharedCore(), 'queueAddHash', new WebAssembly.RuntimeError('unreachable'));
     expectError(() => old.add('a'), 'POISONED');
     const queue = new WorkQueue();
     queue.add('a');
@@ -328,9 +323,9 @@ describe('a trap', () => {
   });
 });
 
-describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('memory follows the live keys, keys by %s', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   const pages = () => sharedCore().exports.memoryPages();
 
@@ -447,22 +442,17 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
 });
 
 test('half a million live keys, whose hashes collide: none merges, and each is found again', () => {
-  // 32 bits of hash are kept with a key: among so many some thirty pairs agree in them, and only
+  // 30 bits of hash are kept with a key: among so many some hundred pairs agree in them, and only
   // the comparison tells them apart.
-  setKeyMode('wasm');
-  try {
-    const queue = new WorkQueue();
-    const count = 500_000;
-    const key = (i: number) =>
-      i % 2 === 0 ? `team/web-${i}` : `a-namespace-of-some-length/web-frontend-canary-${i}`;
-    for (let i = 0; i < count; i++) queue.add(key(i));
-    expect(queue.len()).toBe(count);
-    for (let i = 0; i < count; i++) queue.add(key(i));
-    expect(queue.len()).toBe(count);
-    queue.dispose();
-  } finally {
-    setKeyMode(undefined);
-  }
+  const queue = new WorkQueue();
+  const count = 500_000;
+  const key = (i: number) =>
+    i % 2 === 0 ? `team/web-${i}` : `a-namespace-of-some-length/web-frontend-canary-${i}`;
+  for (let i = 0; i < count; i++) queue.add(key(i));
+  expect(queue.len()).toBe(count);
+  for (let i = 0; i < count; i++) queue.add(key(i));
+  expect(queue.len()).toBe(count);
+  queue.dispose();
 });
 
 describe('initCore', () => {
@@ -472,9 +462,5 @@ describe('initCore', () => {
     expectError(() => initCore({ module: invalidArgument({}) }), 'INVALID_ARGUMENT', /module/);
     const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
     expectError(() => initCore({ module: empty }), 'INVALID_ARGUMENT', /core\.wasm/);
-  });
-
-  test('this engine has native string functions: the Wasm key table is tested as used', () => {
-    expect(hasNativeStrings()).toBe(true);
   });
 });

@@ -1,11 +1,12 @@
 /**
- * bindings/wasm/keys.ts and assembly/keys.ts: keys of every length in which they are read
- * differently, texts and pairs, one byte a unit and two.
+ * bindings/wasm/keys.ts, and assembly/keys.ts for caches: keys of every length in which they are
+ * read differently, texts and pairs, one byte a unit and two.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Request, requestKey } from '../../bindings/base/request.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Core, NO_MEMORY, ORDER_LISTED } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { type KeyTable, keyTable } from '../../bindings/wasm/keys.ts';
 
 // words of eight: none, one, several, with and without a rest; kept in the record and outside of it
@@ -30,9 +31,9 @@ function allDiffer<T>(table: KeyTable<T>, items: readonly T[]): void {
   expect(items.map((item) => table.find(item))).toEqual(slots);
 }
 
-describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('keys by %s', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   test.each([
     ['one byte a unit', narrow],
@@ -71,51 +72,41 @@ describe('in the memory of the core', () => {
     Array.from({ length: LONGEST + 1 }, (_, length) => neighbours(length, units)).flat();
 
   /** Where the state and the key of a slot lie: assembly/record.ts. */
-  function recordOf(core: Core, handle: number, slot: number): { state: number; key: number } {
+  function recordOf(core: CacheCore, handle: number, slot: number): { state: number; key: number } {
     const words = core.words();
     const directory = words[handle / 4 + 2] as number;
     const chunk = words[directory / 4 + (slot >> 8)] as number;
-    return { state: chunk + (slot & 0xff) * 16, key: chunk + 4096 + (slot & 0xff) * 48 };
+    return { state: chunk + (slot & 0xff) * 8, key: chunk + 2048 + (slot & 0xff) * 56 };
   }
 
-  test.each([
-    ['texts', undefined],
-    ['pairs', requestKey],
-  ])('%s are kept unit by unit, in one byte each where all fit', (_name, key) => {
-    setKeyMode('wasm');
-    const core = new Core();
+  test('texts of a cache are kept unit by unit, in one byte each where all fit', () => {
+    const core = new CacheCore();
     const handle = core.exports.keysNew();
-    const table = keyTable<never>(core, handle, key as never);
-    setKeyMode(undefined);
     for (const [units, size] of [
       [narrow, 1],
       [wide, 2],
     ] as const) {
       for (const text of ofAllLengths(units)) {
-        if (text.length * size > 36) continue; // longer ones lie elsewhere
+        if (text.length * size > 40) continue; // longer ones lie elsewhere
         const bytes = [...text].some((unit) => unit > '\u00ff') ? 2 : 1;
-        const cut = text.length % 5;
-        const item =
-          key === undefined ? text : { namespace: text.slice(0, cut), name: text.slice(cut) };
-        const { key: at } = recordOf(core, handle, table.intern(item as never));
-        const view = new DataView(core.words().buffer, at + 12);
+        const { key: at } = recordOf(core, handle, core.exports.keysIntern(handle, text));
+        const view = new DataView(core.words().buffer, at + 16);
         const read = Array.from(text, (_, i) =>
           bytes === 1 ? view.getUint8(i) : view.getUint16(2 * i, true),
         );
         expect(String.fromCharCode(...read)).toBe(text);
+        expect(core.exports.keysFind(handle, text)).toBe(core.exports.keysIntern(handle, text));
       }
     }
   });
 
-  test('keys of all lengths that differ in one unit have different hashes', () => {
-    setKeyMode('wasm');
-    const core = new Core();
-    const handle = core.exports.keysNew();
-    const table = keyTable<string>(core, handle, undefined);
-    setKeyMode(undefined);
+  test('texts of all lengths that differ in one unit have different hashes', () => {
+    const core = new CacheCore();
+    const { exports: x } = core;
+    const handle = x.keysNew();
     const texts = ofAllLengths(narrow);
     const hashes = texts.map(
-      (text) => core.words()[recordOf(core, handle, table.intern(text)).state / 4],
+      (text) => core.words()[recordOf(core, handle, x.keysIntern(handle, text)).state / 4],
     );
     // of 2^32: two that are equal by chance are rare
     expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2);
@@ -137,19 +128,21 @@ describe('in the memory of the core', () => {
           if (answer !== refused) return answer;
         }
       };
+      const hashOf = (queue: number, i: number): number =>
+        Math.imul(queue + i, 0x9e3779b1) & 0x3fffffff;
       let pages = 0;
       for (let round = 0; round < 3; round++) {
         const queues = [0, 1].map(() => insist(() => x.queueNew(timed, ORDER_LISTED), 0));
         const count = 20_000;
         for (let i = 0; i < count; i++) {
           for (const queue of queues) {
-            if (insist(() => x.queueAdd(queue, `${queue} ${i}`, i), NO_MEMORY) !== i)
+            if (insist(() => x.queueAddHash(queue, hashOf(queue, i), i), NO_MEMORY) !== i)
               expect.fail(`key ${i} has another slot`);
           }
         }
         for (const queue of queues) {
           for (let i = 0; i < count; i++) {
-            if (x.keysFind(queue, `${queue} ${i}`) !== i) expect.fail(`key ${i} is lost`);
+            if (x.keysFindHash(queue, hashOf(queue, i)) !== i) expect.fail(`key ${i} is lost`);
             if (timed && x.slotAdded(queue, i) !== i) expect.fail(`the time of key ${i} is lost`);
             if (x.queueGet(queue, i) !== i) expect.fail(`key ${i} is not next`);
           }

@@ -11,7 +11,7 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { expectError, expectRejection } from '../helpers/expect-error.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
@@ -35,9 +35,9 @@ class FailingClock extends FakeClock {
   }
 }
 
-describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('keys by %s', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   // pin() looked up the key before it checked that the table existed: the key went into the table
   // of the next queue.

@@ -18,8 +18,8 @@ import {
 import { afterEach, describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { expectError } from '../helpers/expect-error.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
 import { drain } from '../helpers/workqueue/queue-items.ts';
@@ -27,7 +27,7 @@ import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 import { PriorityProvider } from './recording-priority-metrics.ts';
 
 const reported = collectErrorValues();
-afterEach(() => setKeyMode(undefined));
+afterEach(() => setHashing(undefined));
 
 function poison(core: Core): void {
   core.trapped(new WebAssembly.RuntimeError('unreachable'));
@@ -50,10 +50,10 @@ test('each method of a queue with inner is the inner one, or listed as its own',
 
 const byText = (a: string | symbol, b: string | symbol): number => (String(a) < String(b) ? -1 : 1);
 
-describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', (mode) => {
+describe.each(HASHINGS)('items that cannot be read, keys by %s', (hashing) => {
   // An item's error was taken for a trap, and every queue of the process was poisoned.
   test('are a typed error with the cause, and affect no other queue', () => {
-    setKeyMode(mode);
+    setHashing(hashing);
     const other = new WorkQueue();
     other.add('safe');
     const cause = new Error('getter');
@@ -91,7 +91,7 @@ describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', 
   });
 
   test('a key function is called once for a new item', () => {
-    setKeyMode(mode);
+    setHashing(hashing);
     let calls = 0;
     const queue = new WorkQueue<{ id: string }>({
       key: (item) => {

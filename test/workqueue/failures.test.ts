@@ -5,7 +5,7 @@
 import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import type { KeyFunction } from '../../bindings/wasm/keys.ts';
 import { Failures } from '../../bindings/workqueue/failures.ts';
 import { ItemSlots, NEW } from '../../bindings/workqueue/item-slots.ts';
@@ -84,16 +84,14 @@ class Model {
   }
 }
 
-const modes: readonly KeyMode[] = ['wasm', 'js'];
-
-describe.each(modes)('keys by %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each(HASHINGS)('keys by %s', (hashing) => {
+  beforeEach(() => setHashing(hashing));
+  afterEach(() => setHashing(undefined));
 
   describe.each(kinds)('random calls with $name', ({ name, key, make }) => {
     test.each([false, true])('agree with the model, pruned: %s', (pruned) => {
       const seed = testSeed();
-      console.log(`failures of ${name}, ${mode}, pruned ${pruned}: CAPSTAN_SEED=${seed}`);
+      console.log(`failures of ${name}, ${hashing}, pruned ${pruned}: CAPSTAN_SEED=${seed}`);
       const random = new Random(seed);
       for (let life = 0; life < 4; life++) {
         const clock = new FakeClock();
@@ -151,7 +149,7 @@ describe.each(modes)('keys by %s', (mode) => {
 
   test('forgotten keys free their slots: at most 8/3 of the most live keys', () => {
     const seed = testSeed();
-    console.log(`slots of failures, ${mode}: CAPSTAN_SEED=${seed}`);
+    console.log(`slots of failures, ${hashing}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const failures = new Failures<string>({
       key: undefined,

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SoakReport, soak } from '../../bench/queue/soak-run.ts';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { collectGarbage } from '../helpers/garbage-collection.ts';
 
 function run(cycles: number, live: number): Promise<SoakReport> {
@@ -17,13 +17,13 @@ function run(cycles: number, live: number): Promise<SoakReport> {
   });
 }
 
-afterEach(() => setKeyMode(undefined));
+afterEach(() => setHashing(undefined));
 
-describe.each<KeyMode>(['wasm', 'js'])('new keys all the time, keys in %s', (mode) => {
+describe.each(HASHINGS)('new keys all the time, keys by %s', (hashing) => {
   test('no key is lost or repeated, and memory is bounded by the live keys', {
     timeout: 120_000,
   }, async () => {
-    setKeyMode(mode);
+    setHashing(hashing);
     const { problems, early, late, handedOut } = await run(1_000_000, 10_000);
     expect(problems).toEqual([]);
     expect(late.pages).toBe(early.pages);

@@ -14,28 +14,10 @@ const word64 = (high: number, low: number): bigint =>
   (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
 const rotl = (value: bigint, by: bigint): bigint => ((value << by) | (value >> (64n - by))) & MASK;
 
-/** `fold` of assembly/keys.ts. */
+/** `fold` of assembly/text.ts. */
 function fold(hash: bigint, word: bigint, secret: bigint): bigint {
   const mixed = hash ^ word;
   return ((mixed & 0xffffffffn) * (mixed >> 32n)) ^ rotl(mixed, 25n) ^ secret;
-}
-
-/** Eight units as a word, the first one lowest. */
-function wordAt(part: string, from: number): bigint {
-  let word = 0n;
-  for (let i = from + 7; i >= from; i--) word = (word << 8n) | BigInt(part.charCodeAt(i));
-  return word;
-}
-
-/**
- * `readNarrow` of assembly/keys.ts for a part of 8 units and more: eight units a word, the last one
- * overlapping the one before.
- */
-function read(part: string, start: bigint, secret: bigint): bigint {
-  let hash = start;
-  for (let from = 0; from < part.length - 8; from += 8)
-    hash = fold(hash, wordAt(part, from), secret);
-  return fold(hash, wordAt(part, part.length - 8), secret);
 }
 
 /** A word as the eight units that it is read from. */
@@ -78,21 +60,6 @@ export function collidingKeys(count: number, length: number, seed: Seed, random:
   );
 }
 
-/**
- * The same for names in one namespace of 8 units or more: requests, which are hashed in two parts.
- */
-export function collidingNames(
-  count: number,
-  namespace: string,
-  length: number,
-  seed: Seed,
-  random: Random,
-): string[] {
-  const secret = word64(seed[2], seed[3]);
-  const start = word64(seed[0], seed[1]) ^ word64(namespace.length, length);
-  return collide(count, length, read(namespace, start, secret), secret, random);
-}
-
 /** `count` different keys of `length` units (all of one byte), at random. */
 export function randomKeys(count: number, length: number, random: Random): string[] {
   const keys = new Set<string>();
@@ -105,7 +72,7 @@ export function randomKeys(count: number, length: number, random: Random): strin
 }
 
 /**
- * 2 ** `blocks` keys that are one to `whole` of bindings/wasm/buckets.ts, which has no secret: an
+ * 2 ** `blocks` keys that are one to `whole` of bindings/wasm/hashes.ts, which has no secret: an
  * attacker needs nothing but the source. Of each block there are two forms that leave the same
  * state. Only every other character differs, as the others go into another state.
  */

@@ -1,6 +1,6 @@
 /**
- * The two implementations that each suite runs over. Queues and limiters keep their keys in one of
- * two tables, found by the core or in JS; both must pass every case.
+ * The implementations that each suite runs over: queues and limiters find their keys in three ways,
+ * and change from one to the next; all must pass every case.
  */
 import {
   DelayingQueue,
@@ -11,7 +11,7 @@ import {
   RateLimitingQueue,
   WorkQueue,
 } from 'capstan/workqueue';
-import { type KeyMode, setKeyMode } from '../../../bindings/wasm/key-mode.ts';
+import { HASHINGS, type Hashing, setHashing } from '../../../bindings/wasm/hashes.ts';
 
 export interface Implementation {
   readonly name: string;
@@ -29,17 +29,17 @@ export interface Implementation {
   within<R>(make: () => R): R;
 }
 
-function implementation(mode: KeyMode, name: string): Implementation {
+function implementation(hashing: Hashing): Implementation {
   const within = <R>(make: () => R): R => {
-    setKeyMode(mode);
+    setHashing(hashing);
     try {
       return make();
     } finally {
-      setKeyMode(undefined);
+      setHashing(undefined);
     }
   };
   return {
-    name,
+    name: `keys found by ${hashing}`,
     within,
     queue: <T>(options?: QueueOptions<T>) => within(() => new WorkQueue<T>(options)),
     delaying: <T>(options?: QueueOptions<T>) => within(() => new DelayingQueue<T>(options)),
@@ -50,7 +50,4 @@ function implementation(mode: KeyMode, name: string): Implementation {
   };
 }
 
-export const implementations: readonly Implementation[] = [
-  implementation('wasm', 'keys found in Wasm'),
-  implementation('js', 'keys found in JS'),
-];
+export const implementations: readonly Implementation[] = HASHINGS.map(implementation);
