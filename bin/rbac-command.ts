@@ -28,6 +28,7 @@ program watches a kind in all namespaces, its requests for such objects become a
   --name <name>                of the Roles   (default: controller)
   --service-account <ns/name>  prints bindings to this account too
   --exact                      uses the recorded names and namespaces
+  --all-namespaces             prints one ClusterRole, for a program whose namespaces come and go
   --namespace <from=to>        moves requests from one namespace to another; may be given several
                                times
   --ignore <text>              leaves out requests of code whose file has this text, such as test/;
@@ -48,6 +49,7 @@ export const RBAC_FLAGS = {
   name: text,
   'service-account': text,
   exact: flag,
+  'all-namespaces': flag,
   namespace: texts,
   ignore: texts,
   user: texts,
@@ -62,6 +64,7 @@ interface Values {
   readonly name?: string;
   readonly 'service-account'?: string;
   readonly exact?: boolean;
+  readonly 'all-namespaces'?: boolean;
   readonly namespace?: readonly string[];
   readonly ignore?: readonly string[];
   readonly user?: readonly string[];
@@ -84,7 +87,9 @@ export async function runRbac(
     throw usage(`--name expected a name for Roles, got ${name}`, 'rbac');
   const account = accountOf(values['service-account']);
   const renamed = renamesOf(values.namespace ?? []);
-  const choice: RoleChoice = { name, exact, all };
+  const everywhere = values['all-namespaces'] === true;
+  if (everywhere && exact) throw usage('expected --exact or --all-namespaces, got both', 'rbac');
+  const choice: RoleChoice = { name, exact, everywhere, all };
   const asked = askedIn(await sourcesOf(positionals), { ignore, users: user })
     .map((one) => ({ ...one, namespace: renamed.get(one.namespace) ?? one.namespace }))
     .map(withPlacesFromHere);

@@ -141,7 +141,13 @@ function entriesOf(
     names: [name ?? '*'],
     ...rest,
   };
-  return [entry, ...ownersOf(value.requestObject, where, rest)];
+  // An apply or an update that made its object needed `create` too.
+  const isMade = value.responseStatus?.code === 201 && (verb === 'patch' || verb === 'update');
+  return [
+    entry,
+    ...(isMade && subresource === undefined ? [{ ...entry, verb: 'create' }] : []),
+    ...ownersOf(value.requestObject, where, rest),
+  ];
 }
 
 function ownersOf(

@@ -12,6 +12,8 @@ export interface RoleChoice {
   readonly name: string;
   /** Uses the recorded names and namespaces. */
   readonly exact: boolean;
+  /** Uses one ClusterRole, as the namespaces come and go. */
+  readonly everywhere: boolean;
   /** Includes permissions that every user has. */
   readonly all: boolean;
 }
@@ -85,15 +87,15 @@ const EVERYBODY =
 const OWN_REVIEWS = /^selfsubject(?:access|rules)?reviews$/;
 
 /** The permissions that are needed, sorted. */
-export function needsOf(asked: readonly Asked[], { exact, all }: RoleChoice): Need[] {
+export function needsOf(asked: readonly Asked[], { exact, everywhere, all }: RoleChoice): Need[] {
   const wanted = asked.filter(
     ({ path, resource }) => all || !(path ? EVERYBODY.test(path) : OWN_REVIEWS.test(resource)),
   );
-  const everywhere = exact ? () => false : spread(wanted);
+  const isEverywhere = everywhere ? () => true : exact ? () => false : spread(wanted);
   const needs = new Map<string, { need: Need; names: Set<string>; asked: Asked[] }>();
   const add = (one: Asked, verb: string, note?: string, others: readonly Asked[] = []): void => {
     const { group, resource, path } = one;
-    const namespace = everywhere(one) || isNamespaces(one) ? '' : one.namespace;
+    const namespace = isEverywhere(one) || isNamespaces(one) ? '' : one.namespace;
     const named = [one, ...others].filter((each) => !NAMELESS.has(each.verb));
     const isNameless = NAMELESS.has(verb) || named.length === 0 || isOfReplica(one);
     const names = isNameless ? ['*'] : namesIn(named);

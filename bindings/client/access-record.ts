@@ -60,6 +60,8 @@ interface Line {
   count: number;
   refused: number;
   readonly by: Map<string, number>;
+  /** The last one in `by`. */
+  place: string;
 }
 
 /**
@@ -100,6 +102,7 @@ export class AccessRecord {
     const isObject = verb !== 'delete' && verb !== 'deletecollection' && subresource === 'status';
     if (isObject && line.kind === undefined && line.count <= 2 && request.body !== undefined)
       line.kind = kindOf(request.body);
+    const { place } = line;
     const owners = ownersOf(request.body);
     for (const { group, kind, name } of owners) {
       const { namespace } = access;
@@ -109,20 +112,30 @@ export class AccessRecord {
     }
     return (status) => {
       if (status === 403) line.refused++;
+      // An apply or an update that makes its object needs `create` too.
+      const isMade = status === 201 && (verb === 'patch' || verb === 'update');
+      if (isMade && access.subresource === undefined)
+        this.#count({ ...access, verb: 'create' }, name, line.kind, place);
     };
   }
 
   /** Gets each line that is new or has a new name. */
   protected changed(_entry: AccessEntry): void {}
 
-  #count(access: Omit<RequestAccess, 'name'>, name = '*', kind?: string): Line | undefined {
+  /** @param by the place that asked; default: the caller */
+  #count(
+    access: Omit<RequestAccess, 'name'>,
+    name = '*',
+    kind?: string,
+    by?: string,
+  ): Line | undefined {
     const { verb, group = '', resource, subresource = '', namespace, path = '' } = access;
     const id = `${verb} ${group} ${resource ?? kind} ${subresource} ${namespace ?? ''} ${path}`;
     let line = this.#lines.get(id);
     const isNew = line === undefined;
     if (line === undefined) {
       if (this.#lines.size >= MOST_LINES) return undefined;
-      line = { access, kind, names: new Set(), count: 0, refused: 0, by: new Map() };
+      line = { access, kind, names: new Set(), count: 0, refused: 0, by: new Map(), place: '' };
       this.#lines.set(id, line);
     }
     line.count++;
@@ -134,7 +147,8 @@ export class AccessRecord {
     }
     const counted = line.count <= ALL_UNTIL ? 1 : line.count % ALL_UNTIL === 0 ? ALL_UNTIL : 0;
     if (counted > 0) {
-      const place = caller();
+      const place = by ?? caller();
+      line.place = place;
       if (line.by.has(place) || line.by.size < MOST_PLACES)
         line.by.set(place, (line.by.get(place) ?? 0) + counted);
     }

@@ -196,6 +196,21 @@ describe('prints', () => {
     });
   });
 
+  test('one ClusterRole, where namespaces come and go', async () => {
+    const file = record(
+      entry('get', 'secrets', { namespace: 'a', names: ['x'] }),
+      entry('get', 'secrets', { namespace: 'b', names: ['y'] }),
+      ...WEBSITE,
+    );
+    const roles = await printed(file, '--all-namespaces');
+    const documents = parseAllDocuments(roles).map((each) => each.toJS());
+    expect(documents.map(({ kind }) => kind)).toEqual(['ClusterRole']);
+    expect(roles).toContain('2 requests, in a, b so far');
+    expect(await checked(file, write(roles, 'yaml'), '--all-namespaces')).toEqual(['equal']);
+    const { code, stderr } = await capstan('rbac', file, '--all-namespaces', '--exact');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('--exact or --all-namespaces')]);
+  });
+
   test('nothing that every user may do, unless it is wanted', async () => {
     const review = entry('create', 'authorization.k8s.io:selfsubjectaccessreviews');
     const file = record(
@@ -274,11 +289,17 @@ test('an audit log is a record of its users', async () => {
       responseStatus: { code: 403 },
     }),
     event('get', 'web', { requestURI: '/metrics?x=1' }),
+    // The apply made its object.
+    event('patch', 'web', {
+      objectRef: { resource: 'configmaps', namespace: 'a', name: 'm' },
+      responseStatus: { code: 201 },
+    }),
   ].join('');
   const roles = await printed(write(text), '--user', 'web');
   expect(parseAllDocuments(roles).map((each) => each.toJS().rules)).toEqual([
     [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
     [
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'patch'] },
       { apiGroups: ['apps'], resources: ['deployments'], verbs: ['watch', 'create'] },
       { apiGroups: ['example.com'], resources: ['policies/finalizers'], verbs: ['update'] },
     ],

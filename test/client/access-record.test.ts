@@ -195,6 +195,21 @@ test('an owner whose deletion is blocked needs its finalizers', async () => {
   expect(record.entries()).toHaveLength(before + 1);
 });
 
+// A Role of what was asked refused the first apply: the server checks `create` for the new object.
+test('an apply or an update that makes its object needs create too', async () => {
+  const { client, of } = recorded();
+  async function reconcile(): Promise<void> {
+    const map = { metadata: at('m') };
+    await client.apply(ConfigMap, map, { fieldOwner: 'me' });
+    expect(of('create', 'configmaps')).toMatchObject({ names: ['m'], count: 1, refused: 0 });
+    await client.apply(ConfigMap, map, { fieldOwner: 'me' });
+  }
+  await reconcile();
+  expect(of('patch', 'configmaps')).toMatchObject({ count: 2 });
+  const { count, by } = of('create', 'configmaps') as AccessEntry;
+  expect([count, Object.keys(by)]).toEqual([1, [expect.stringMatching(CALLER)]]);
+});
+
 test('events and discovery are named by what they are', async () => {
   const { client, of } = recorded();
   const recorder = new EventRecorder({ client, reportingController: 'example.com/test' });
