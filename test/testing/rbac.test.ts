@@ -3,6 +3,7 @@ import { newClient } from 'capstan/client';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import {
+  APPLY_PATCH,
   ApiRequests,
   type ApiResponse,
   configMapBody,
@@ -130,6 +131,31 @@ describe('a Role', () => {
   ])('of %s', async (_, granting, method, path, status) => {
     const { as } = await granted(granting);
     expect((await as('ann', method, path)).status).toBe(status);
+  });
+
+  // It did with `patch` alone, and so a Role that passed here was refused by every real server.
+  test('of patch and update makes no object by an apply or an update', async () => {
+    const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+    const { api, as } = await granted(
+      rule(['configmaps'], ['patch']),
+      rule(['leases'], ['update'], { apiGroups: ['coordination.k8s.io'] }),
+    );
+    const apply = () =>
+      api.send('PATCH', `${MAPS}/a`, {
+        body: configMapBody('a'),
+        type: APPLY_PATCH,
+        query: { fieldManager: 'x' },
+        headers: { 'impersonate-user': 'ann' },
+      });
+    const refused = await apply();
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      'configmaps "a" is forbidden: User "ann" cannot create resource "configmaps" in API group ' +
+        '"" in the namespace "default"',
+    ]);
+    expect((await as('ann', 'PUT', `${leases}/a`, { metadata: { name: 'a' } })).status).toBe(403);
+    await api.make(MAPS, configMapBody('a'));
+    expect((await apply()).status).toBe(200);
   });
 
   test('that is not there is told, and that is changed or taken away counts at once', async () => {

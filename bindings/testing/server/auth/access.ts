@@ -10,7 +10,7 @@ import type { Registry, StoreWriteOptions } from '../registry/registry.ts';
 import type { Written } from '../registry/warnings.ts';
 import type { ApiTarget } from '../request/request-target.ts';
 import { seed } from '../seed.ts';
-import { type Attributes, attributesOf, forbidden } from './attributes.ts';
+import { type Attributes, attributesOf, forbidden, isPath } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';
 import { requireGrantable } from './escalation.ts';
 import { requireImpersonation } from './impersonation.ts';
@@ -73,7 +73,15 @@ export class Access {
     if (!allowed) throw forbidden(user, attributes, reason);
     return {
       user,
-      guard: (kind, object, old) => requireGrantable(rbac, user, kind, object, old),
+      guard: (kind, object, old) => {
+        // An apply or an update that makes its object.
+        const isMade = old === undefined && (method === 'PATCH' || method === 'PUT');
+        if (isMade && !isPath(attributes)) {
+          const create = { ...attributes, verb: 'create' };
+          if (!rbac.decide(user, create).allowed) throw forbidden(user, create);
+        }
+        requireGrantable(rbac, user, kind, object, old);
+      },
     };
   }
 
