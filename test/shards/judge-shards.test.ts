@@ -40,7 +40,7 @@ it('counts a run that was stopped as an overlap only if it writes afterwards', (
   const b = log('b', run('x', 1, 50, 110));
   const quiet: ShardLogEntry[] = [
     { kind: 'begin', at: 10, key: 'x', run: 1 },
-    { kind: 'refused', at: 101, run: 1, code: 'SHARD_NOT_OWNED' },
+    { kind: 'refused', at: 101, run: 1, message: 'it was not sent' },
     { kind: 'end', at: 102, run: 1 },
   ];
   expect(judgeShards([log('a', quiet, { stops }), b])).toMatchObject({ overlaps: [], refused: 1 });

@@ -126,8 +126,8 @@ newControllerManagedBy(manager)
       }
       write({ kind: 'wrote', at: now(), sentAt, run });
     } catch (error) {
-      const { code, status } = error as { code?: string; status?: number };
-      write({ kind: 'refused', at: now(), run, code: code ?? `${status ?? 'other'}` });
+      const { code = 'other', message } = error as { code?: string; message: string };
+      write({ kind: 'refused', at: now(), run, message });
       if (code !== 'SHARD_NOT_OWNED') throw error;
     } finally {
       write({ kind: 'end', at: now(), run });

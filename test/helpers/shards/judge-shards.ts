@@ -9,7 +9,12 @@ export type ShardLogEntry =
   | { readonly kind: 'end'; readonly at: number; readonly run: number }
   /** A write was acknowledged. */
   | { readonly kind: 'wrote'; readonly at: number; readonly sentAt: number; readonly run: number }
-  | { readonly kind: 'refused'; readonly at: number; readonly run: number; readonly code: string }
+  | {
+      readonly kind: 'refused';
+      readonly at: number;
+      readonly run: number;
+      readonly message: string;
+    }
   | { readonly kind: 'deleted'; readonly at: number; readonly key: string }
   | { readonly kind: 'opens' | 'closes'; readonly at: number; readonly slot: number }
   /** It stops itself by SIGSTOP. */
