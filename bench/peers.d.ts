@@ -44,6 +44,16 @@ declare module '*/naive-ts/workloads.mjs' {
 declare module '*/naive-ts/naive.mjs' {
   import type { Peer } from './peers/naive-ts/workloads.mjs';
   export const naive: Peer;
+  export class NaiveDelayingQueue<T> {
+    constructor(keyOf: (item: T) => string);
+    add(item: T): void;
+    tryGet(): T | undefined;
+    done(item: T): void;
+  }
+  export class NaiveLimiter {
+    constructor(baseMs: number, maxMs: number);
+    forget(key: string): void;
+  }
 }
 
 declare module '*/peers/pods.mjs' {

@@ -26,6 +26,7 @@ import {
   randomUpdates,
 } from '../../bench/cache/pod-bytes.ts';
 import { appOf, variedKeyOf, variedPodText } from '../../bench/cache/varied-pods.ts';
+import { PACE_KINDS, PACE_READERS, type PaceFigures } from '../../bench/controller/pace-objects.ts';
 import type { Figure } from '../../bench/measure/figures.ts';
 import { spread, verdictOf } from '../../bench/measure/rounds.ts';
 import { withServer } from '../../bench/measure/servers.ts';
@@ -200,6 +201,33 @@ describe('the measured processes', () => {
       expect(turns.work).toBe(work);
       for (const figure of [turns.late, turns.turnCpu, turns.totalMs])
         expect(figure).toBeGreaterThan(0);
+    });
+  });
+
+  it.each(
+    PACE_READERS.map((reader, i) => ({
+      reader,
+      kind: PACE_KINDS[i % 2] as string,
+      wire: ['http', 'https', 'http2'][i % 3] as string,
+    })),
+  )('measure events one by one: $reader, $kind, $wire', LIMIT, async ({ reader, kind, wire }) => {
+    await withServer('controller/pace-server.ts', [kind, wire, '50', '200', '0'], async (http) => {
+      const url = wire === 'http' ? http : http.replace('http:', 'https:');
+      const figures = await load<PaceFigures>(
+        'controller/pace-load.ts',
+        url,
+        reader,
+        kind,
+        wire,
+        50,
+        200,
+      );
+      expect(figures.reader).toBe(reader);
+      expect(figures.cpu).toBeGreaterThan(0);
+      expect(figures.cpuWithList).toBeGreaterThan(figures.cpu);
+      // a queue may merge two versions of one object
+      expect(figures.handled).toBeGreaterThanOrEqual(50);
+      expect(figures.handled).toBeLessThanOrEqual(200);
     });
   });
 
