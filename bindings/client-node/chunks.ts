@@ -52,6 +52,8 @@ export class Chunks implements ChunkIterator {
   #paused = false;
   /** Reads that wait for a chunk. */
   readonly #waiters: Waiter[] = [];
+  /** Called when a chunk arrives or the body ends, where a reader waits for that instead. */
+  #onArrival: (() => void) | undefined;
   /** The chunk that was returned last. */
   #last: Uint8Array | undefined;
   #failure: Error | undefined;
@@ -110,9 +112,14 @@ export class Chunks implements ChunkIterator {
     return chunk;
   }
 
+  whenArrived(run: () => void): void {
+    this.#onArrival = run;
+  }
+
   /** A body that was read to its end keeps its connection. */
   async return(): Promise<Result> {
     this.#over = true;
+    this.#onArrival = undefined;
     this.#waiting.length = 0;
     for (const { reject } of this.#waiters.splice(0))
       reject(failed('reset', this.#source.what, undefined));
@@ -129,6 +136,11 @@ export class Chunks implements ChunkIterator {
     if (waiter !== undefined) {
       this.#last = chunk;
       waiter.resolve({ done: false, value: chunk });
+      return true;
+    }
+    if (this.#onArrival !== undefined) {
+      this.#waiting.push(chunk); // taken at once
+      this.#arrived();
       return true;
     }
     this.#waitingBytes += room;
@@ -149,7 +161,14 @@ export class Chunks implements ChunkIterator {
     throw failed('reset', what, this.#failure);
   }
 
+  #arrived(): void {
+    const run = this.#onArrival;
+    this.#onArrival = undefined;
+    run?.();
+  }
+
   #settle(): void {
+    this.#arrived();
     for (let waiter = this.#waiters.shift(); waiter !== undefined; waiter = this.#waiters.shift()) {
       try {
         if (!this.#isOver()) {

@@ -27,6 +27,8 @@ export class WatchStream<T> {
   readonly #frames: FrameReader<T>;
   readonly #what: string;
   #lost: unknown;
+  /** The frames of the bytes that came have been taken. */
+  #isEmpty = true;
 
   private constructor(exchange: Exchange, frames: FrameReader<T>, what: string) {
     this.#exchange = exchange;
@@ -51,18 +53,9 @@ export class WatchStream<T> {
     }
   }
 
-  /** Waits for bytes; false if the stream has ended. */
-  async more(): Promise<boolean> {
-    let chunk: Uint8Array | undefined;
-    try {
-      chunk = await this.#exchange.read();
-    } catch (error) {
-      this.#lost ??= error;
-      return false;
-    }
-    if (chunk === undefined) return false;
-    for (; chunk !== undefined; chunk = this.#exchange.arrived()) this.#frames.push(chunk);
-    return true;
+  /** Waits for bytes; false if the stream has ended. Never rejects. */
+  more(): Promise<boolean> {
+    return this.#exchange.ready();
   }
 
   /**
@@ -70,8 +63,15 @@ export class WatchStream<T> {
    * StatusError for an ERROR event.
    */
   take(): WatchFrame<T> | undefined {
-    const frame = this.#frames.next();
-    if (frame?.type !== 'ERROR') return frame;
+    let frame = this.#isEmpty ? undefined : this.#frames.next();
+    while (frame === undefined) {
+      const chunk = this.#exchange.arrived();
+      this.#isEmpty = chunk === undefined;
+      if (chunk === undefined) return undefined;
+      this.#frames.push(chunk);
+      frame = this.#frames.next();
+    }
+    if (frame.type !== 'ERROR') return frame;
     const { status } = frame;
     throw new StatusError(
       Number.isInteger(status.code) ? Number(status.code) : 500,
@@ -82,17 +82,17 @@ export class WatchStream<T> {
 
   /** The error that ended the connection; undefined if the server closed the stream. */
   get lost(): unknown {
-    return this.#lost;
+    return this.#lost ?? this.#exchange.failure;
   }
 
   /** Whether the watch was ended because no byte came for `idleTimeout`. */
   get silent(): boolean {
-    return hasCode((this.#lost as Error | undefined)?.cause, 'ABORTED');
+    return hasCode((this.lost as Error | undefined)?.cause, 'ABORTED');
   }
 
   /** Ends the stream as lost, with this error. */
   lose(why: unknown): void {
-    this.#lost ??= why;
+    this.#lost = this.lost ?? why;
     this.#exchange.close();
   }
 

@@ -38,7 +38,12 @@ export class Exchange {
   /** Ends the pending wait; there is at most one. */
   #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
-  #chunks: (Pick<ChunkIterator, 'arrived'> & AsyncIterator<Uint8Array>) | undefined;
+  #chunks: (Pick<ChunkIterator, 'arrived' | 'whenArrived'> & AsyncIterator<Uint8Array>) | undefined;
+  /** A chunk that `ready` has found, for `arrived`. */
+  #found: Uint8Array | undefined;
+  /** Resolves the promise of the pending `ready`. */
+  #resolveReady: ((more: boolean) => void) | undefined;
+  #failure: unknown;
   readonly #idleMs: number;
   #idleTimer: unknown;
   /** When the pending wait began; undefined while there is none. */
@@ -115,10 +120,88 @@ export class Exchange {
   }
 
   /**
+   * Waits for bytes, which `arrived` then gives. Resolves to false at the end of the body, and
+   * where `read` would reject, with `failure`. Never rejects. It makes one promise where `read`
+   * makes four and as many closures, for each event that comes alone.
+   */
+  ready(): Promise<boolean> {
+    if (this.#ended || this.#closed || this.#response === undefined) return Promise.resolve(false);
+    this.#chunks ??= this.#response.body[Symbol.asyncIterator]();
+    return this.#chunks.whenArrived === undefined
+      ? this.#readAhead()
+      : new Promise(this.#waitForArrival);
+  }
+
+  /** With what `ready` has ended the body. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  async #readAhead(): Promise<boolean> {
+    try {
+      this.#found = await this.read();
+      return this.#found !== undefined;
+    } catch (error) {
+      this.#failure = error;
+      return false;
+    }
+  }
+
+  readonly #waitForArrival = (resolve: (more: boolean) => void): void => {
+    this.#resolveReady = resolve;
+    this.#beginWait();
+    this.#endWait = this.#failReady;
+    if (this.#abort.signal.aborted) this.#endWait();
+    else if (this.#takeArrived()) this.#isReady();
+    else this.#chunks?.whenArrived?.(this.#onArrival);
+  };
+
+  readonly #onArrival = (): void => {
+    if (this.#resolveReady === undefined) return; // a deadline or the signal has ended the wait
+    if (this.#takeArrived()) this.#isReady();
+    else void this.#readAhead().then((more) => this.#settleReady(more));
+  };
+
+  readonly #failReady = (): void => {
+    this.#failure ??= this.#reasonOf(this.#abortedError());
+    this.#ended = true;
+    this.#settleReady(false);
+  };
+
+  #takeArrived(): boolean {
+    this.#found = this.#chunks?.arrived?.();
+    return this.#found !== undefined;
+  }
+
+  #isReady(): void {
+    this.#waitingSince = undefined;
+    try {
+      const { clock, onBytes } = this.#options;
+      onBytes?.(clock.now());
+      this.#settleReady(true);
+    } catch (error) {
+      this.#failure = error;
+      this.#ended = true;
+      this.#settleReady(false);
+    }
+  }
+
+  #settleReady(more: boolean): void {
+    const resolve = this.#resolveReady;
+    this.#resolveReady = undefined;
+    resolve?.(more);
+  }
+
+  /**
    * The next bytes if they have arrived already. The end of the body and its errors come from
-   * `read`.
+   * `read` and `ready`.
    */
   arrived(): Uint8Array | undefined {
+    const found = this.#found;
+    if (found !== undefined) {
+      this.#found = undefined;
+      return found;
+    }
     if (this.#ended || this.#closed || this.#chunks?.arrived === undefined) return undefined;
     return this.#chunks.arrived();
   }
@@ -177,6 +260,7 @@ export class Exchange {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#found = undefined;
     const { clock, signal } = this.#options;
     clock.clearTimer(this.#idleTimer);
     clock.clearTimer(this.#totalTimer);
@@ -192,28 +276,12 @@ export class Exchange {
 
   /** The promise of `start`, which also ends with the signal and at the deadlines. */
   #within<T>(start: () => Promise<T>): Promise<T> {
-    const { clock, signal, onBytes } = this.#options;
-    this.#waitingSince = clock.now();
-    if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
+    const { clock, onBytes } = this.#options;
+    this.#beginWait();
     return new Promise((resolve, reject) => {
-      const fail = (cause: unknown): void => {
-        this.#waitingSince = undefined;
-        const how = this.#timedOut === '' || signal.aborted ? undefined : this.#timedOut;
-        const waits = this.#waits();
-        reject(
-          how === undefined
-            ? cause
-            : new TransportError(
-                waits === '' ? 'reset' : 'refused',
-                waits === ''
-                  ? `the server was ${how}; the connection was given up`
-                  : `${this.#what}${waits} was given up: ${how}`,
-                { cause },
-              ),
-        );
-      };
+      const fail = (cause: unknown): void => reject(this.#reasonOf(cause));
       const { signal: abort } = this.#abort;
-      this.#endWait = () => fail(aborted(`${this.#what}${this.#waits()}`, abort.reason));
+      this.#endWait = () => fail(this.#abortedError());
       if (abort.aborted) this.#endWait();
       const succeed = (value: T): void => {
         if (abort.aborted) return; // rejected already
@@ -231,6 +299,29 @@ export class Exchange {
         fail(error);
       }
     });
+  }
+
+  #beginWait(): void {
+    this.#waitingSince = this.#options.clock.now();
+    if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
+  }
+
+  #abortedError(): CapstanError {
+    return aborted(`${this.#what}${this.#waits()}`, this.#abort.signal.reason);
+  }
+
+  /** Ends a wait; the error that its caller gets: of the deadline, if that has ended it. */
+  #reasonOf(cause: unknown): unknown {
+    this.#waitingSince = undefined;
+    if (this.#timedOut === '' || this.#options.signal.aborted) return cause;
+    const waits = this.#waits();
+    return new TransportError(
+      waits === '' ? 'reset' : 'refused',
+      waits === ''
+        ? `the server was ${this.#timedOut}; the connection was given up`
+        : `${this.#what}${waits} was given up: ${this.#timedOut}`,
+      { cause },
+    );
   }
 
   /** What the request waits for before it is sent, as part of a message. */

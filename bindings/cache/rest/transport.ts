@@ -87,6 +87,12 @@ export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
    * define on every iterator.)
    */
   arrived?(): Uint8Array | undefined;
+  /**
+   * Calls `run` once when `arrived` has a chunk, or `next` would give the end or an error; never
+   * inside this call, and only after `arrived` has given nothing. It takes the place of the
+   * promise of a `next`, so that none is pending meanwhile. Must not throw.
+   */
+  whenArrived?(run: () => void): void;
 }
 
 /**
