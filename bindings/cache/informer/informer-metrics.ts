@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
-import { handleError, tell } from '../../base/handle-error.ts';
+import { handleError, reportRejection, tell } from '../../base/handle-error.ts';
 import type { Resource } from '../../base/resource.ts';
 
 /** The labels of an informer's metrics. */
@@ -127,13 +127,17 @@ export class InformerMeter {
       names.add(key);
       return meter;
     } catch (error) {
-      handleError(error, 'informer metrics');
+      handleError(error, WHAT);
       return undefined;
     }
   }
 
   queued(items: number): void {
-    call(() => this.#queuedItems.set(items));
+    try {
+      reportIfPending(this.#queuedItems.set(items));
+    } catch (error) {
+      handleError(error, WHAT);
+    }
   }
 
   /** Before a delta is processed. */
@@ -143,7 +147,12 @@ export class InformerMeter {
 
   /** After a delta was processed, with the number of queued deltas. */
   end(items: number): void {
-    call(() => this.#latency.observe((this.#clock.now() - this.#started) / 1000));
+    try {
+      const seconds = (this.#clock.now() - this.#started) / 1000;
+      reportIfPending(this.#latency.observe(seconds));
+    } catch (error) {
+      handleError(error, WHAT);
+    }
     this.queued(items);
   }
 
@@ -161,9 +170,16 @@ export class InformerMeter {
   }
 }
 
+const WHAT = 'informer metrics';
+
 /** Sets one metric; errors and rejections are reported. */
 function call(run: () => unknown): void {
-  tell(run, 'informer metrics');
+  tell(run, WHAT);
+}
+
+/** Of a metric that was set: nearly always `undefined`. */
+function reportIfPending(answer: unknown): void {
+  if (answer !== undefined) reportRejection(answer, WHAT);
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */

@@ -105,7 +105,7 @@ export class ProcessorListener<T extends object> implements Registration {
     if (this.#delivering) return;
     this.#delivering = true;
     // Not synchronously: the store may be in the middle of a batch, and handlers may call back.
-    queueMicrotask(() => void this.#deliverAll());
+    queueMicrotask(this.#deliverAll);
   }
 
   /** The initial list has been added completely. */
@@ -140,27 +140,48 @@ export class ProcessorListener<T extends object> implements Registration {
     return true;
   }
 
-  /** Never rejects. */
-  async #deliverAll(): Promise<void> {
+  /** Not an async function, as most deliveries are of one notification and wait for nothing. */
+  readonly #deliverAll = (): void => {
     this.#slice.start();
     for (let next = this.#take(); next !== undefined; next = this.#take()) {
+      let result: unknown;
       try {
-        const result: unknown = this.#deliver(next);
+        result = this.#deliver(next);
         if (isThenable(result)) {
-          this.#awaiting = true;
-          await result;
+          void this.#settle(next, result);
+          return;
         }
       } catch (error) {
-        this.#failed++;
-        handleError(error, 'informer handler');
+        this.#fail(error);
       }
-      this.#awaiting = false;
       if (isInitial(next)) this.#initialDone();
-      if (this.#slice.over()) await this.#slice.yield();
+      if (this.#slice.over()) {
+        void this.#slice.yield().then(this.#deliverAll);
+        return;
+      }
     }
     this.#delivering = false;
     this.#idle?.resolve();
     this.#idle = undefined;
+  };
+
+  /** Goes on when the handler's promise has settled. Never rejects. */
+  async #settle(next: Notification<T>, result: PromiseLike<unknown>): Promise<void> {
+    this.#awaiting = true;
+    try {
+      await result;
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#awaiting = false;
+    if (isInitial(next)) this.#initialDone();
+    if (this.#slice.over()) await this.#slice.yield();
+    this.#deliverAll();
+  }
+
+  #fail(error: unknown): void {
+    this.#failed++;
+    handleError(error, 'informer handler');
   }
 
   #take(): Notification<T> | undefined {

@@ -73,6 +73,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   /** A list waits or is under way, until the queue is empty. */
   #hasList = false;
   #syncReported = false;
+  #willMeter = false;
   /** Events may bypass the queue: it has synced, and the signal has not fired. */
   #mayBypass = false;
   #queued = 0;
@@ -194,11 +195,25 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     } catch (error) {
       // Later, because the reflector has more frames of this chunk to process.
       queueMicrotask(() => this.#storeFailed(error));
+      this.#running ??= this.#run(); // settles what the store has not taken over
     }
-    this.meter?.end(0);
     this.#onProcessed();
-    this.#running ??= this.#run();
+    if (this.meter === undefined) return;
+    this.meter.end(0);
+    if (this.#willMeter || this.#running !== undefined) return;
+    this.#willMeter = true;
+    queueMicrotask(this.#meterVersion);
   }
+
+  /** Once after the events of a chunk. */
+  readonly #meterVersion = (): void => {
+    this.#willMeter = false;
+    try {
+      this.meter?.stored(this.#store.lastStoreSyncResourceVersion());
+    } catch (error) {
+      handleError(error, this.#options.what); // the core has trapped
+    }
+  };
 
   #wake(): void {
     this.meter?.queued(this.#queue.len());
