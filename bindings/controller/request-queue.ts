@@ -18,6 +18,9 @@ import {
 } from '../workqueue/index.ts';
 import type { RequestCarrier } from './own-requests.ts';
 
+/** How a handler adds with neither delay nor priority. */
+export const PLAIN_ADD: AddOptions = Object.freeze({});
+
 /** `R`: a program's own requests, in a queue of its own (own-requests.ts). */
 export interface RequestQueue<R = Request> {
   readonly hasPriorities: boolean;
@@ -125,15 +128,15 @@ function requireQueueOfRequests(queue: RateLimitingQueue<Request>): void {
 
 abstract class QueueAdapter<Q extends RateLimitingQueue<Request>> {
   protected readonly queue: Q;
-  readonly #own: boolean;
+  protected readonly own: boolean;
 
   constructor(queue: Q, own: boolean) {
     this.queue = queue;
-    this.#own = own;
+    this.own = own;
   }
 
   addWithOpts(options: AddOptions, request: Request): boolean {
-    if (this.#own) {
+    if (this.own) {
       this.put(options, request);
       return true;
     }
@@ -184,7 +187,7 @@ abstract class QueueAdapter<Q extends RateLimitingQueue<Request>> {
   }
 
   dispose(): void {
-    if (this.#own) this.queue.dispose();
+    if (this.own) this.queue.dispose();
   }
 }
 
@@ -192,7 +195,9 @@ class PriorityQueueAdapter extends QueueAdapter<PriorityQueue<Request>> implemen
   readonly hasPriorities = true;
 
   protected put(options: AddOptions, request: Request): void {
-    this.queue.addWithOpts(options, request);
+    // A queue of the user's may be of a class that overrides the other.
+    if (this.own && options === PLAIN_ADD) this.queue.add(request);
+    else this.queue.addWithOpts(options, request);
   }
 
   getWithPriority(options: {

@@ -26,7 +26,7 @@ import {
 import type { RateLimiter } from './limiters.ts';
 import { orderOf, QUEUE_NAMES, type QueueKind, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
-import { type GetOptions, type Got, gotten } from './waiting-calls.ts';
+import type { GetOptions, Got } from './waiting-calls.ts';
 
 /** Of a {@link PriorityQueue}. */
 export interface PriorityQueueOptions<T> extends QueueOptions<T> {
@@ -118,7 +118,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     if (this.#isStopped()) return;
     // Of the user's code only key functions run here.
     if (items.length > 1) for (const item of items) this.guarded(() => this.keys.find(item));
-    const errors: unknown[] = [];
+    let errors: unknown[] | undefined;
     let ready = false;
     for (const item of items) {
       try {
@@ -127,11 +127,12 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
           ready = true;
       } catch (error) {
         if (this.#isGone()) throw error;
+        errors ??= [];
         errors.push(error);
       }
     }
     if (ready) this.serve();
-    if (errors.length === 0) return;
+    if (errors === undefined) return;
     for (const error of errors.slice(1)) handleError(error, 'addWithOpts');
     throw errors[0];
   }
@@ -150,8 +151,9 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   getWithPriority(options?: GetOptions<T>): Promise<GotWithPriority<T>> {
     return this.next(options, (item) => {
       const priority = item === undefined ? 0 : this.core.exports.priorityTaken();
-      if (item !== undefined) options?.taken?.(item);
-      return { ...gotten(item), priority };
+      if (item === undefined) return { item: undefined, shutdown: true, priority };
+      options?.taken?.(item);
+      return { item, shutdown: false, priority };
     });
   }
 

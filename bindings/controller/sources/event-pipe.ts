@@ -35,6 +35,7 @@ import {
   requirePredicate,
   testOf,
 } from '../predicates.ts';
+import { PLAIN_ADD } from '../request-queue.ts';
 import type {
   Cause,
   CreateEvent,
@@ -332,7 +333,6 @@ export class EventPipe<T> {
 }
 
 const CLOSED: SourceQueue = { addWithCause: () => undefined };
-const NO_OPTIONS: AddOptions = Object.freeze({});
 
 /**
  * The queue that a handler gets with one event; an async handler may use it later. The cause is
@@ -351,7 +351,7 @@ class EventQueue<T> implements HandlerQueue {
   }
 
   add(request: Request): void {
-    this.#add(NO_OPTIONS, request);
+    this.#add(PLAIN_ADD, request);
   }
 
   addAfter(request: Request, ms: number): void {
