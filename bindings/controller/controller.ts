@@ -443,15 +443,22 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
     const { queue, runner } = this.#started as Started<T>;
     const { signal } = this.#stop;
     let causes = NO_CAUSES;
+    let isTaken = false;
     const options = {
       taken: (request: Request): void => {
         causes = this.#causes.take(request);
+        isTaken = true;
       },
     };
     for (;;) {
       causes = NO_CAUSES;
-      const got = await queue.getWithPriority(options);
+      isTaken = false;
+      const getting = queue.getWithPriority(options);
+      const waits = !isTaken;
+      const got = await getting;
       if (got.shutdown) return;
+      // Otherwise the time of waiting would count, and each request would wait for a turn.
+      if (waits) this.#slice.start();
       const { item: request, priority } = got;
       let mayBegin = true;
       try {
@@ -462,8 +469,11 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
         }
         mayBegin = this.#gate === undefined || this.#gate.isOpen();
         if (mayBegin) {
-          if (this.#shards === undefined) await runner.reconcile(request, priority, causes);
-          else await this.#reconcileOwned(this.#shards, request, priority, causes);
+          const running =
+            this.#shards === undefined
+              ? runner.reconcile(request, priority, causes)
+              : this.#reconcileOwned(this.#shards, request, priority, causes);
+          if (running !== undefined) await running;
         } else {
           this.#causes.putBack(request, causes);
           addOrEnd(queue, { priority }, request);

@@ -89,11 +89,17 @@ const HOT_LOOP_ADVICE =
   'of own writes (generationChangedPredicate)';
 
 /** A running reconcile. */
-interface Call {
+class Call {
   readonly run: Run;
   readonly abort: AbortController;
   /** Its index in `#calls`. */
   index: number;
+
+  constructor(run: Run, abort: AbortController, index: number) {
+    this.run = run;
+    this.abort = abort;
+    this.index = index;
+  }
 }
 
 export class ReconcileRunner<T extends object> {
@@ -161,24 +167,44 @@ export class ReconcileRunner<T extends object> {
   }
 
   /**
-   * Reconciles one request and applies the outcome. Rejects with an error that is not the request's
-   * own; the request has then been added again, unless the error is a {@link Fatal}.
+   * Reconciles one request and applies the outcome. Throws or rejects with an error that is not the
+   * request's own; the request has then been added again, unless the error is a {@link Fatal}.
+   *
+   * @returns a promise only if the reconcile function does
    */
-  async reconcile(request: Request, priority: number, causes: RunCauses): Promise<void> {
-    const { figures, restartDelay } = this.#settings;
+  reconcile(request: Request, priority: number, causes: RunCauses): Promise<void> | undefined {
+    const { figures, clock } = this.#settings;
     figures.active++;
+    let later: Promise<void> | undefined;
     try {
       const attempt = this.#queue.numRequeues(request) + 1;
-      const run = new Run(request, newReconcileId(), attempt, causes, this.#settings.clock.now());
-      const outcome = await this.#call(run);
-      this.#ended(run, outcome, priority);
+      const run = new Run(request, newReconcileId(), attempt, causes, clock.now());
+      const outcome = this.#call(run);
+      if (outcome instanceof Promise) later = this.#endLater(run, outcome, priority);
+      else this.#ended(run, outcome, priority);
     } catch (error) {
-      if (Fatal.from(error) === undefined)
-        addOrEnd(this.#queue, { after: restartDelay, priority }, request);
-      throw error;
+      throw this.#notReconciled(request, priority, error);
     } finally {
-      figures.active--;
+      if (later === undefined) figures.active--;
     }
+    return later;
+  }
+
+  async #endLater(run: Run, outcome: Promise<Outcome>, priority: number): Promise<void> {
+    try {
+      this.#ended(run, await outcome, priority);
+    } catch (error) {
+      throw this.#notReconciled(run.request, priority, error);
+    } finally {
+      this.#settings.figures.active--;
+    }
+  }
+
+  /** The error to throw, once the request has been added again. */
+  #notReconciled(request: Request, priority: number, error: unknown): unknown {
+    if (Fatal.from(error) === undefined)
+      addOrEnd(this.#queue, { after: this.#settings.restartDelay, priority }, request);
+    return error;
   }
 
   #ended(run: Run, outcome: Outcome, priority: number): void {
@@ -201,29 +227,45 @@ export class ReconcileRunner<T extends object> {
     this.#settle(run, outcome, priority);
   }
 
-  /** Rejects only if the clock throws. */
-  async #call(run: Run): Promise<Outcome> {
-    const { clock, figures, reconciliationTimeout, tracer } = this.#settings;
+  /** Throws, or rejects, only if the clock throws. */
+  #call(run: Run): Outcome | Promise<Outcome> {
+    const { reconciliationTimeout, tracer } = this.#settings;
     const abort = new AbortController();
-    const call: Call = { run, abort, index: this.#calls.length };
+    const call = new Call(run, abort, this.#calls.length);
     this.#calls.push(call);
+    if (reconciliationTimeout > 0 || tracer !== undefined) return this.#callInTime(call);
+    const outcome = this.#outcome(run, abort.signal);
+    if (outcome instanceof Promise) return this.#removeAfter(call, outcome);
+    this.#remove(call);
+    return outcome;
+  }
+
+  /** With a time limit, or traced. */
+  async #callInTime(call: Call): Promise<Outcome> {
+    const { clock, figures, reconciliationTimeout, tracer, name } = this.#settings;
+    const { run, abort } = call;
+    const { signal } = abort;
     const onTimeout = (): void => {
-      if (abort.signal.aborted) return;
+      if (signal.aborted) return;
       figures.timeouts++;
       abort.abort(timeout(run.request, reconciliationTimeout));
     };
     let timer: unknown;
     try {
       if (reconciliationTimeout > 0) timer = clock.setTimer(onTimeout, reconciliationTimeout);
-      const { signal } = abort;
-      if (tracer !== undefined)
-        return await traced(tracer, this.#settings.name, run, async () =>
-          this.#outcome(run, signal),
-        );
-      const outcome = this.#outcome(run, signal);
-      return outcome instanceof Promise ? await outcome : outcome;
+      return await (tracer === undefined
+        ? this.#outcome(run, signal)
+        : traced(tracer, name, run, async () => this.#outcome(run, signal)));
     } finally {
       if (timer !== undefined) clock.clearTimer(timer);
+      this.#remove(call);
+    }
+  }
+
+  async #removeAfter(call: Call, outcome: Promise<Outcome>): Promise<Outcome> {
+    try {
+      return await outcome;
+    } finally {
       this.#remove(call);
     }
   }
