@@ -151,9 +151,10 @@ export class TimeSlice {
   /**
    * Begins a slice. One that worked just now goes on, and right after another's slice it has one
    * step, as both have one turn.
+   *
+   * @param now the clock's time, where the caller has read it
    */
-  start(): void {
-    const now = this.#clock.now();
+  start(now: number = this.#clock.now()): void {
     const goesOn = this.#isSystems && now - this.#looked < SAME_TURN_MS;
     this.#looked = now;
     if (goesOn) return;

@@ -11,12 +11,15 @@
 import type { Readable } from 'node:stream';
 import type { ChunkIterator } from '../cache/rest/transport.ts';
 import type { SocketTap } from './socket-tap.ts';
+import { tapStream } from './stream-tap.ts';
 import { failed } from './wire.ts';
 
 export interface BodySource {
   stream: Readable;
   /** The tap that may deliver the bytes instead of the stream. */
   tap?: SocketTap | undefined;
+  /** The stream is one of HTTP/2 on node: its bytes are taken before its Readable. */
+  tapped?: boolean | undefined;
   /** Called after 'end': whether the body ended, and not only the connection. */
   whole: () => boolean;
   /** Ends the exchange early. */
@@ -50,6 +53,8 @@ export class Chunks implements ChunkIterator {
   /** The memory of waiting chunks, in bytes. */
   #waitingBytes = 0;
   #paused = false;
+  /** Of a tapped stream. */
+  readonly #resume: (() => void) | undefined;
   /** Reads that wait for a chunk. */
   readonly #waiters: Waiter[] = [];
   /** Called when a chunk arrives or the body ends, where a reader waits for that instead. */
@@ -66,6 +71,7 @@ export class Chunks implements ChunkIterator {
     this.#source = source;
     const { stream, tap } = source;
     tap?.take((piece, room) => this.#arrive(piece, room));
+    if (source.tapped === true) this.#resume = tapStream(stream, (piece) => this.#arrive(piece));
     stream.on('data', (chunk: Uint8Array) => this.#arrive(chunk));
     stream.on('error', (error) => {
       this.#failure = error;
@@ -104,7 +110,8 @@ export class Chunks implements ChunkIterator {
       this.#waitingBytes = 0;
       if (this.#paused) {
         this.#paused = false;
-        stream.resume();
+        if (this.#resume === undefined) stream.resume();
+        else this.#resume();
         tap?.resume();
       }
     }

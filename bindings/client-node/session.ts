@@ -95,15 +95,16 @@ export class Session {
     const stream = this.#session.request(headers, { endStream: body === undefined });
     if (body !== undefined) stream.end(body);
     stream.once('close', () => this.release());
-    stream.once('response', () => {
-      this.#heard();
-      // Not earlier: 'data' starts the stream, and its reader begins in this turn. Bytes that a
-      // busy reader takes now may have arrived long ago; they do not answer a PING.
-      stream.on('data', () => {
-        if (this.#askedAt === undefined) this.#heard();
-      });
-    });
+    stream.once('response', () => this.#heard());
     return stream;
+  }
+
+  /**
+   * A stream has got bytes. While a busy reader takes them they may have arrived long ago; they do
+   * not answer a PING.
+   */
+  received(): void {
+    if (this.#askedAt === undefined) this.#heard();
   }
 
   /**

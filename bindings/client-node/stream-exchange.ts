@@ -17,6 +17,7 @@ import { onAbort } from '../base/wait.ts';
 import type { TransportRequest, TransportResponse } from '../cache/rest/transport.ts';
 import { answerBody, decoded, isTransient } from './body.ts';
 import type { Session } from './session.ts';
+import { IS_NODE } from './socket.ts';
 import {
   describe,
   failed,
@@ -68,7 +69,7 @@ export function streamExchange(
     stream.once('response', (headers) => {
       answered = true;
       try {
-        resolve(response(stream, headers, target, request));
+        resolve(response(stream, headers, target, request, session));
       } catch (error) {
         reject(error);
         end();
@@ -152,6 +153,7 @@ function response(
   headers: IncomingHttpHeaders & { ':status'?: number },
   target: RequestTarget,
   request: TransportRequest,
+  session: Session,
 ): TransportResponse {
   const status = headers[':status'] ?? 0;
   const length =
@@ -173,8 +175,10 @@ function response(
     what: `${describe(request, target)}: the answer ended early`,
     signal: request.signal,
     transient: isTransient(request, encoding),
+    tapped: IS_NODE,
     count: (bytes) => {
       left -= bytes;
+      session.received();
     },
   });
   return {

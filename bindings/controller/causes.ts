@@ -71,8 +71,34 @@ export class Causes {
   readonly #entries = new RequestMap<CauseEntry>();
   /** Entries that have causes. */
   #live = 0;
+  /**
+   * The only request that has causes, and its one cause, while a worker is about to take it: where
+   * events come one by one, nothing is looked up.
+   */
+  #onlyRequest: Request | undefined;
+  #onlyCause: Cause | undefined;
 
   add(request: Request, cause: Cause): void {
+    if (this.#onlyRequest !== undefined) this.#store();
+    else if (this.#live === 0) {
+      this.#onlyRequest = request;
+      this.#onlyCause = cause;
+      return;
+    }
+    this.#add(request, cause);
+  }
+
+  /** Puts the only cause among the entries. */
+  #store(): void {
+    const request = this.#onlyRequest;
+    const cause = this.#onlyCause;
+    if (request === undefined || cause === undefined) return;
+    this.#onlyRequest = undefined;
+    this.#onlyCause = undefined;
+    this.#add(request, cause);
+  }
+
+  #add(request: Request, cause: Cause): void {
     const entry = this.#entries.get(request);
     if (entry === undefined) {
       this.#entries.set(request, { kept: cause });
@@ -86,6 +112,7 @@ export class Causes {
 
   /** Removes the cause that was added last, after the queue has refused the request. */
   remove(request: Request, cause: Cause): void {
+    this.#store();
     const kept = this.#entries.get(request)?.kept;
     if (kept === cause) this.#empty(request);
     else if (kept instanceof Several) kept.remove(cause);
@@ -97,35 +124,47 @@ export class Causes {
   putBack(request: Request, { causes, moreCauses }: RunCauses): void {
     const [first, ...others] = causes;
     if (first === undefined) return;
+    this.#store();
     const since = runCauses(this.#empty(request));
-    this.add(request, first);
-    for (const cause of [...others, ...since.causes]) this.add(request, cause);
+    for (const cause of [first, ...others, ...since.causes]) this.#add(request, cause);
     const kept = this.#entries.get(request)?.kept;
     if (kept instanceof Several) kept.more += moreCauses + since.moreCauses;
   }
 
   /** Takes the causes of a run that begins. Causes added from now on belong to the next run. */
   take(request: Request): RunCauses {
+    if (this.#onlyRequest === request) {
+      const cause = this.#onlyCause;
+      this.#onlyRequest = undefined;
+      this.#onlyCause = undefined;
+      return runCauses(cause);
+    }
+    this.#store();
     return runCauses(this.#empty(request));
   }
 
   /** A copy, for reports. */
   of(request: Request): RunCauses {
+    this.#store();
     const { causes, moreCauses } = runCauses(this.#entries.get(request)?.kept);
     return { causes: [...causes], moreCauses };
   }
 
   /** The number of requests with causes. */
   get size(): number {
+    this.#store();
     return this.#live;
   }
 
   /** The number of entries, empty ones included. */
   get entries(): number {
+    this.#store();
     return this.#entries.size;
   }
 
   clear(): void {
+    this.#onlyRequest = undefined;
+    this.#onlyCause = undefined;
     this.#entries.clear();
     this.#live = 0;
   }

@@ -457,8 +457,6 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
       const waits = !isTaken;
       const got = await getting;
       if (got.shutdown) return;
-      // Otherwise the time of waiting would count, and each request would wait for a turn.
-      if (waits) this.#slice.start();
       const { item: request, priority } = got;
       let mayBegin = true;
       try {
@@ -474,6 +472,8 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
               ? runner.reconcile(request, priority, causes)
               : this.#reconcileOwned(this.#shards, request, priority, causes);
           if (running !== undefined) await running;
+          // Otherwise the time of waiting would count, and each request would wait for a turn.
+          if (waits) this.#slice.start(running === undefined ? runner.startedAt : undefined);
         } else {
           this.#causes.putBack(request, causes);
           addOrEnd(queue, { priority }, request);

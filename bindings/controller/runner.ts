@@ -109,6 +109,8 @@ export class ReconcileRunner<T extends object> {
   readonly hotLoops: HotLoops;
   /** Unordered. */
   readonly #calls: Call[] = [];
+  /** When the last run began. */
+  startedAt = 0;
 
   constructor(parts: RunnerParts<T>) {
     this.#parts = parts;
@@ -178,7 +180,9 @@ export class ReconcileRunner<T extends object> {
     let later: Promise<void> | undefined;
     try {
       const attempt = this.#queue.numRequeues(request) + 1;
-      const run = new Run(request, newReconcileId(), attempt, causes, clock.now());
+      const now = clock.now();
+      this.startedAt = now;
+      const run = new Run(request, newReconcileId(), attempt, causes, now);
       const outcome = this.#call(run);
       if (outcome instanceof Promise) later = this.#endLater(run, outcome, priority);
       else this.#ended(run, outcome, priority);

@@ -4,6 +4,7 @@ import { TransportError } from 'capstan/cache';
 import { expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { Chunks } from '../../bindings/client-node/chunks.ts';
+import { tapStream } from '../../bindings/client-node/stream-tap.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (chunk: Uint8Array | undefined): string | undefined =>
@@ -55,6 +56,71 @@ test('arrived chunks are taken without waiting, in order', async () => {
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
   expect(chunks.arrived()).toBeUndefined();
   expect(counted()).toBe(4);
+});
+
+test('a reader is told once of what has arrived, and of the end', async () => {
+  const { stream, chunks } = body();
+  let told = 0;
+  chunks.whenArrived(() => told++);
+  expect(chunks.arrived()).toBeUndefined();
+  stream.push(bytes('a'.repeat(70_000)));
+  await macrotask();
+  expect(told).toBe(1);
+  expect(stream.isPaused()).toBe(false); // its reader waited for it
+  stream.push(bytes('b'));
+  await macrotask();
+  expect(told).toBe(1);
+  expect(chunks.arrived()?.length).toBe(70_000);
+  expect(textOf(chunks.arrived())).toBe('b');
+  chunks.whenArrived(() => told++);
+  stream.push(null);
+  await macrotask();
+  expect(told).toBe(2);
+  expect(chunks.arrived()).toBeUndefined();
+  expect(await chunks.next()).toEqual({ done: true, value: undefined });
+});
+
+test('a reader that has left is told of nothing', async () => {
+  const { stream, chunks } = body();
+  let told = 0;
+  chunks.whenArrived(() => told++);
+  await chunks.return();
+  stream.destroy();
+  await macrotask();
+  expect(told).toBe(0);
+});
+
+test('a tapped stream gives its bytes in order, pauses, goes on and ends', async () => {
+  let reads = 0;
+  const stream = new Readable({ read: () => void reads++ });
+  stream.push(bytes('early'));
+  const pieces: string[] = [];
+  let room = true;
+  const resume = tapStream(stream, (piece) => {
+    pieces.push(textOf(piece) ?? '');
+    return room;
+  });
+  let isOver = false;
+  expect(stream.push(bytes(' '))).toBe(true); // behind what came before the tap
+  stream.on('data', (piece: Uint8Array) => pieces.push(textOf(piece) ?? ''));
+  stream.on('end', () => {
+    isOver = true;
+  });
+  await macrotask();
+  expect(pieces.join('')).toBe('early ');
+  room = false;
+  expect(stream.push(bytes('late'))).toBe(false);
+  stream.pause();
+  const before = reads;
+  room = true;
+  resume();
+  await macrotask();
+  expect(reads).toBeGreaterThan(before);
+  stream.push(bytes('r'));
+  stream.push(null);
+  await macrotask();
+  expect(pieces.join('')).toBe('early later');
+  expect(isOver).toBe(true);
 });
 
 test('several waiting reads are answered in order, also by the end', async () => {

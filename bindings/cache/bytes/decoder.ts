@@ -273,6 +273,8 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
   readonly #decoder: ByteDecoder<T>;
   readonly #stream: ByteStream;
   readonly #report: number;
+  /** Nothing has come behind the last event. */
+  #isEmpty = false;
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
@@ -285,10 +287,12 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
   }
 
   push(chunk: Uint8Array): void {
+    this.#isEmpty = false;
     this.#stream.push(chunk);
   }
 
   next(): Frame<T> | undefined {
+    if (this.#isEmpty) return undefined;
     const decoder = this.#decoder;
     const stream = this.#stream;
     const code = stream.nextEvent(decoder.objects);
@@ -326,6 +330,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const words = core.words();
     const type = TYPES[words[report + EVENT_TYPE] as number] as Change;
     const resourceVersion = this.#versionIn(words, report);
+    this.#isEmpty = this.#stream.isEmptyFrom(words[report + VALUE_END] as number);
     const text = typeof resourceVersion === 'string' ? resourceVersion : undefined;
     const stored = storedObjects.staged(
       words[report + STAGED_OBJECT] as number,

@@ -27,6 +27,8 @@ export interface ValueLimits {
   readonly maxNesting: number;
 }
 
+const LF = 0x0a;
+
 export class ByteStream {
   readonly #core: CacheCore;
   readonly #what: string;
@@ -80,6 +82,12 @@ export class ByteStream {
     const code = this.#core.exports.listNext(this.#handle);
     if (code < 0) throw this.#error(code, items === undefined ? '' : `items[${items}] `);
     return code;
+  }
+
+  /** Whether nothing but a line feed has come behind an event that ends there. */
+  isEmptyFrom(end: number): boolean {
+    const left = this.#end - end;
+    return left === 0 || (left === 1 && this.#core.bytes()[end] === LF);
   }
 
   take(): void {
