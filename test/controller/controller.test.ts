@@ -293,6 +293,21 @@ describe('the start', () => {
     expect(await first.promise).toBe(100);
   });
 
+  test('reconciles what comes after a long wait without a turn of the event loop between', async () => {
+    const order: string[] = [];
+    const { cluster, clock, start } = setup(({ name }) => {
+      order.push(name);
+      if (name === 'a') setImmediate(() => order.push('turn'));
+    });
+    void start();
+    await clock.run(100);
+    clock.step(60_000);
+    cluster.put('widgets', testWidget('a'));
+    cluster.put('widgets', testWidget('b'));
+    await clock.settle();
+    expect(order).toEqual(['a', 'b', 'turn']);
+  });
+
   test('fails after cacheSyncTimeout with an error that names what is missing', async () => {
     const { cluster, clock, calls, start, errors } = setup(() => undefined, {
       owns: [Part],
