@@ -1,9 +1,10 @@
 /**
  * `npm run bench:pace -- [--kind ConfigMap] [--wire http] [--pace paced] [--rate 500]
- * [--events 8000] [--objects 1000] [--rounds 5] [--priority normal]`: what an event costs a process when a server
- * sends them one by one, in its first EVENTS: our informer and controller, client-node's informer,
- * the controller that is written on it (peers/naive-ts), and a reader that counts lines. Each is a
- * process of its own, in turn; each controller reconciles every object in its last version.
+ * [--events 8000] [--objects 1000] [--rounds 5] [--priority normal]`: what an event costs a process
+ * when a server sends them one by one, in its first EVENTS: our informer and controller,
+ * client-node's informer, the controller that is written on it (peers/naive-ts), and a reader that
+ * counts lines. Each is a process of its own, in turn; each controller reconciles every object in
+ * its last version.
  *
  * `--pace saturated` sends as fast as the socket takes them, still one a write. `--priority
  * real-time` runs the measured process before all others (Linux, `chrt`), as a shared machine

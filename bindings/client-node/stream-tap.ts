@@ -1,10 +1,10 @@
 /**
- * Takes the bytes of an HTTP/2 stream before they enter its Readable: node calls `push` of the stream
- * for each piece. The way through the Readable costs two turns of node's tick queue, its lists and
- * its events, for a reader that needs none of them.
+ * Takes the bytes of an HTTP/2 stream before they enter its Readable: node calls `push` of the
+ * stream for each piece. The way through the Readable costs two turns of node's tick queue, its
+ * lists and its events, for a reader that needs none of them.
  *
- * Invariants: bytes keep their order; the end, errors and `close` come as ever; a host that does not
- * call `push` of the stream gives its bytes as `data` events.
+ * Invariants: bytes keep their order; the end, errors and `close` come as ever; a host that does
+ * not call `push` of the stream gives its bytes as `data` events.
  */
 import type { Readable } from 'node:stream';
 

@@ -293,7 +293,7 @@ describe('the start', () => {
     expect(await first.promise).toBe(100);
   });
 
-  test('reconciles what comes after a long wait without a turn of the event loop between', async () => {
+  test('reconciles what comes after a long wait in one turn of the event loop', async () => {
     const order: string[] = [];
     const { cluster, clock, start } = setup(({ name }) => {
       order.push(name);
