@@ -13,7 +13,7 @@ import { text } from './command.ts';
 export const CLUSTER_FLAGS = { kubeconfig: text, context: text } as const;
 
 /** The field manager of what commands write. */
-export const FIELD_OWNER = 'capstan';
+const FIELD_OWNER = 'capstan';
 
 /** Calls a function with a client, and closes its connections when the function has ended. */
 export async function onCluster<T>(

@@ -98,7 +98,7 @@ const MAPS = {
 };
 
 /** What `capstan shards ID` prints. */
-export function overviewText(shards: ShardOverview): string {
+function overviewText(shards: ShardOverview): string {
   const { namespace, id, map, epoch, coordinator, slots, replicas, isNew } = shards;
   const lines = [`shards ${namespace}/${id}, epoch ${epoch}, coordinator ${coordinator || 'none'}`];
   if (map !== 'good') lines.push(MAPS[map]);

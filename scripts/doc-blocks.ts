@@ -138,10 +138,7 @@ export function exportedNames(path: string): Map<string, boolean> {
 }
 
 /** The public names by subpath; the first subpath that has a name gives it. */
-export function publicNames(
-  subpaths: readonly string[],
-  bindings: string,
-): Map<string, PublicName> {
+function publicNames(subpaths: readonly string[], bindings: string): Map<string, PublicName> {
   const names = new Map<string, PublicName>();
   for (const subpath of subpaths) {
     for (const [name, type] of exportedNames(join(bindings, subpath, 'index.ts'))) {

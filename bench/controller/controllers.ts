@@ -20,7 +20,7 @@ import { READERS } from './controller-readers.ts';
 const PODS = 1000;
 
 /** What the controller is meant to cost: a line for each goal whose peer was measured. */
-export function controllerGoals(figures: readonly Figure[]): string[] {
+function controllerGoals(figures: readonly Figure[]): string[] {
   const costOf = (peer: string, work: string): number | undefined => {
     const figure = figures.find((each) => each.peer === peer && each.work === work);
     return figure && cost(figure);

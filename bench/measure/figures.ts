@@ -69,7 +69,7 @@ const NS_GOALS: Record<string, readonly [number, number, number]> = {
 const SIZES = [1_000, 100_000, 1_000_000];
 
 /** The goal of a row as a figure, and whether it is one of ns. */
-export function goalOf(work: string, n: number): { goal: number; ns: boolean } | undefined {
+function goalOf(work: string, n: number): { goal: number; ns: boolean } | undefined {
   const ratio = RATIO_GOALS[work]?.[SIZES.indexOf(n)];
   const ns = NS_GOALS[work]?.[SIZES.indexOf(n)];
   if (ratio !== undefined) return { goal: ratio, ns: false };
@@ -77,7 +77,7 @@ export function goalOf(work: string, n: number): { goal: number; ns: boolean } |
 }
 
 /** `≤ 0.5 met`, `≤ 8 ns MISSED`. */
-export function showGoal(row: readonly Figure[], ratio: number | undefined): string {
+function showGoal(row: readonly Figure[], ratio: number | undefined): string {
   const own = row.find((figure) => figure.peer === 'capstan');
   const wanted = own && goalOf(own.work, own.n);
   if (own === undefined || wanted === undefined) return '';

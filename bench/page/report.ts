@@ -24,7 +24,7 @@ export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
  */
 const plain = (text: string): string => text.replace(/[|<>[\]`*_\\\n\r]/g, ' ');
 
-export function environmentLine(e: Environment): string {
+function environmentLine(e: Environment): string {
   const keys = e.keyTable === 'wasm' ? 'keys hashed in Wasm' : 'keys hashed in JS';
   return [
     `capstan ${plain(e.version)} (core ${showBytes(e.coreBytes)}, ${keys})`,
@@ -37,7 +37,7 @@ export function environmentLine(e: Environment): string {
 }
 
 /** "Capstan wins: 1.90× faster (1.60× faster to 2.10× faster over the rounds)", without a dot. */
-export function winnerLine({ mean }: Verdict): string {
+function winnerLine({ mean }: Verdict): string {
   const range = `${showRatio(mean.high)} to ${showRatio(mean.low)} over the rounds`;
   switch (outcomeOfMean(mean)) {
     case 'win':

@@ -74,7 +74,7 @@ export interface Result {
   steady: Steady | undefined;
 }
 
-export function spreadOf(samples: readonly number[]): ResultSpread {
+function spreadOf(samples: readonly number[]): ResultSpread {
   return { ns: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
 }
 

@@ -36,7 +36,7 @@ export interface SoakOptions {
   progress?(sample: SoakSample): void;
 }
 
-export const HEAP_GROWTH_LIMIT = 2 * 1024 * 1024;
+const HEAP_GROWTH_LIMIT = 2 * 1024 * 1024;
 
 const CYCLES_A_MS = 64; // so often the fake clock moves by a millisecond
 const FIRST_NUMBER = 1_000_000_000; // so that all keys have ten digits

@@ -31,7 +31,7 @@ export function addHistogram(into: Histogram, { sum, counts }: Histogram): void 
 }
 
 /** As Go prints floats: an exponent has at least two digits, `1e-08`. */
-export function formatNumber(value: number): string {
+function formatNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
   if (value !== 0 && Math.abs(value) < 1e-4)
     return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');

@@ -30,13 +30,13 @@ import type { Cause } from './source.ts';
 /**
  * The first writes of an object are not compared, because most objects are not written more often.
  */
-export const FIRST_WRITES = 5;
+const FIRST_WRITES = 5;
 /**
  * The number of such writes in a row that make a loop, and the number if each write has new
  * content.
  */
-export const LOOP_WRITES = 10;
-export const LOOP_STEPS = 100;
+const LOOP_WRITES = 10;
+const LOOP_STEPS = 100;
 /** Writes spread over a longer time, in milliseconds, are no hot loop. */
 const WITHIN_MS = 600_000;
 /** The number of objects whose last writes are kept. */

@@ -303,7 +303,7 @@ const wallNowOfManager = (manager: Manager | undefined): (() => number) =>
   manager?.wallNow ?? wallNowOf(manager?.clock);
 
 /** The format of Kubernetes: `Deployment.apps`, or `Pod` for the core group. */
-export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'kind'>): string {
+function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'kind'>): string {
   return group === '' ? kind : `${kind}.${group}`;
 }
 

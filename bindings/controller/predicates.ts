@@ -257,7 +257,7 @@ export function passes<T>(
   return testOf(predicate, kind)?.(filledIn) ?? true;
 }
 
-export const EVENT_KINDS = ['create', 'update', 'delete', 'generic'] as const;
+const EVENT_KINDS = ['create', 'update', 'delete', 'generic'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
 /** One method of a predicate: whether an event passes. */

@@ -35,7 +35,7 @@ export interface FakeTransportOptions extends ServingOptions {
   resources?: Iterable<FakeResource> | undefined;
 }
 
-export const FAKE_TRANSPORT_NAMES = namesOf<FakeTransportOptions>()({
+const FAKE_TRANSPORT_NAMES = namesOf<FakeTransportOptions>()({
   ...SERVING_NAMES,
   objects: 1,
   resources: 1,

@@ -68,7 +68,7 @@ export function conversionHandler(
  * Serves POST requests with JSON. `answer` returns the text of the response, or throws BadReview.
  * `hungUp` fires when the API server disconnects.
  */
-export function jsonHandler(
+function jsonHandler(
   maxBodyBytes: number,
   answer: (body: Uint8Array, hungUp: AbortSignal, query: string) => Promise<string>,
 ): HTTPHandler {

@@ -33,7 +33,7 @@ export function webhooksOf(manager: object): ManagedWebhooks {
   return webhooks;
 }
 
-export class ManagedWebhooks extends RecordedWebhooks {
+class ManagedWebhooks extends RecordedWebhooks {
   readonly manager: ControllerManager;
   readonly server: NonNullable<ControllerManager['webhookServer']>;
   readonly #metrics = new AdmissionMetrics();

@@ -36,7 +36,7 @@ const SHORT = latin1Slice === undefined ? 40 : 12;
 const PLAIN = latin1Slice === undefined ? SHORT : 128;
 
 /** The value of a JSON string that lies, quotes included, in a range of bytes. */
-export function jsonStringAt(bytes: Uint8Array, from: number, to: number): string {
+function jsonStringAt(bytes: Uint8Array, from: number, to: number): string {
   const start = from + 1;
   const end = to - 1;
   if (end - start > PLAIN) return JSON.parse(textAt(bytes, from, to)) as string;

@@ -126,7 +126,7 @@ export function withKind<T>(object: T, expected: ExpectedKind): T {
  * KEP-3157: the annotation of the bookmark that ends the initial events of a watch list. Only the
  * value "true" counts.
  */
-export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /**
  * A decoder that gives plain objects, by JSON.parse. Without options they have all members.
@@ -395,7 +395,7 @@ export function textOf(value: unknown): string {
 }
 
 /** Throws CapstanError DECODE for a value without a name, which has no key. */
-export function requireNamed(value: unknown, where: string): asserts value is KubeObject {
+function requireNamed(value: unknown, where: string): asserts value is KubeObject {
   const name: unknown = (value as KubeObject | null)?.metadata?.name;
   const namespace: unknown = (value as KubeObject | null)?.metadata?.namespace;
   if (

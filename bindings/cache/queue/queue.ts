@@ -91,7 +91,7 @@ export type TransformFunc<T> = (object: T) => T;
  * Waiting pops: promises that resolve at the next `wakeAll`, or with their signal, and leave no
  * listener behind.
  */
-export class Waiters {
+class Waiters {
   readonly #waiting = new Set<() => void>();
 
   /** Resolves at the next `wakeAll` and when the signal fires; the caller checks which it was. */
@@ -118,7 +118,7 @@ export class Waiters {
  * Counts down the initial population: the first list and all deltas queued before it. If an
  * addition, update or deletion comes before any list, it is empty.
  */
-export class InitialPopulation {
+class InitialPopulation {
   #state: 'none' | 'listed' | 'failed' = 'none';
   /** How much of the population is queued, and how much has not been processed. */
   #queued = 0;

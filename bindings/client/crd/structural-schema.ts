@@ -76,7 +76,7 @@ export class SchemaError extends CapstanError {
 }
 
 /** The keywords that only restrict values and may be in `allOf` and `anyOf`. */
-export const VALUE_VALIDATIONS = [
+const VALUE_VALIDATIONS = [
   ...([
     'format',
     'enum',

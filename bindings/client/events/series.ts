@@ -19,7 +19,7 @@ import { combined, type KubeEvent, type ObjectReference } from './event.ts';
 
 /** In milliseconds. client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
-export const REFRESH_MS = 30 * 60_000;
+const REFRESH_MS = 30 * 60_000;
 /**
  * The most groups, as in tools/record; tools/events has no bound. The group that was silent longest
  * ends early. It also bounds the writes of series.

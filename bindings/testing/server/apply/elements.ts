@@ -3,7 +3,7 @@
  * Shared by all walks over typed values. structured-merge-diff: typed/helpers.go.
  */
 
-import { type Atom, type ListType, memberType } from '../../../apimachinery/atoms.ts';
+import type { Atom, ListType } from '../../../apimachinery/atoms.ts';
 import { isObject, type Json } from '../json.ts';
 import { item, keyElement } from './field-set.ts';
 
@@ -52,9 +52,4 @@ export function elementOf(list: ListType, value: Json): string {
     );
   }
   return keyElement(keys);
-}
-
-/** The type of a member; undefined if the type does not know the member. */
-export function typeOfMember(type: Atom, name: string): Atom | undefined {
-  return type.map === undefined ? undefined : memberType(type.map, name);
 }

@@ -229,7 +229,7 @@ function compareItems(
 }
 
 /** The items by their elements, without items that have none and so cannot be owned. */
-export function byElement(list: ListType, items: readonly Json[]): Map<string, Json[]> {
+function byElement(list: ListType, items: readonly Json[]): Map<string, Json[]> {
   const found = new Map<string, Json[]>();
   for (const value of items) {
     const element = tryElement(list, value);

@@ -6,7 +6,7 @@
  * immediately: in a cluster a controller copies them into it.
  */
 import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
-import { isObject, type Json, type JsonObject, memberObject, sameJson, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, memberObject, stringAt } from '../json.ts';
 import type { ResourceName } from '../registry/kinds.ts';
 import type { Registry } from '../registry/registry.ts';
 import { metadataOf, storeKey } from '../registry/store.ts';
@@ -250,7 +250,3 @@ function coversAtom(owner: PolicyRule, atom: PolicyRule): boolean {
   if (!isResource || owner.resourceNames.length === 0) return isResource;
   return name !== undefined && owner.resourceNames.includes(name);
 }
-
-export const sameRules = (a: JsonObject, b: JsonObject): boolean =>
-  sameJson(a.rules ?? null, b.rules ?? null) &&
-  sameJson(a.aggregationRule ?? null, b.aggregationRule ?? null);

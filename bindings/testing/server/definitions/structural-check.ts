@@ -194,7 +194,7 @@ function valueErrors(
  * Whether RE2 would compile the pattern, nearly: JavaScript's syntax without back-references and
  * look-around.
  */
-export function isPattern(pattern: string): boolean {
+function isPattern(pattern: string): boolean {
   if (/\(\?(?:[=!]|<[=!])|\\[1-9]/.test(pattern.replaceAll('\\\\', ''))) return false;
   const plain = pattern
     .replaceAll(/\\(?:[AzQE]|pN)/g, '')

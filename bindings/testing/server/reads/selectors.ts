@@ -31,7 +31,7 @@ export function parseSelectors(
 }
 
 /** A label selector as `bindings/base/selectors.ts` parses it; invalid ones are a 400. */
-export function labelPredicate(selector: string): ObjectPredicate | undefined {
+function labelPredicate(selector: string): ObjectPredicate | undefined {
   let matches: ReturnType<typeof parseLabelSelector>;
   try {
     matches = parseLabelSelector(selector);
@@ -98,7 +98,7 @@ function pathOf(kind: Kind, field: string): string {
 }
 
 /** Parses `metadata.name=a,status.phase!=Running`; an unsupported field is a 400. */
-export function parseFieldSelector(
+function parseFieldSelector(
   kind: Kind,
   selector: string,
   check?: () => void,

@@ -77,7 +77,7 @@ function customServed(kind: Kind, stored: JsonObject): JsonObject {
 }
 
 /** The stored object as the kind serves it. */
-export function toServedForm(kind: Kind, stored: JsonObject): JsonObject {
+function toServedForm(kind: Kind, stored: JsonObject): JsonObject {
   if (!isConverted(kind)) return stored;
   if (!kind.builtIn) return customServed(kind, stored);
   if (isOldAutoscaler(kind)) return autoscalerToV1(stored);

@@ -44,7 +44,7 @@ const RESERVED = new Set([
 ]);
 
 /** The name of a member in rules: `x-y` is `x__dash__y`. pkg/cel/escaping.go. */
-export function escapedName(name: string): string | undefined {
+function escapedName(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   if (RESERVED.has(name)) return `__${name}__`;
   const parts: Record<string, string> = {

@@ -264,7 +264,7 @@ export function serviceStatus(object: Place): void {
 }
 
 /** Rejects special addresses such as loopback and link-local ones. */
-export function endpointAddress(at: Place): void {
+function endpointAddress(at: Place): void {
   if (isIP(at.text) === 0) {
     at.invalid('must be a valid IP address');
     return;

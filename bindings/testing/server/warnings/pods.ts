@@ -40,7 +40,7 @@ export function nodeExpressions(list: Place, warn: Warn, checkValues = false): v
 }
 
 /** Warns of fractions of bytes. */
-export function wholeBytes(list: Place, names: readonly string[], warn: Warn): void {
+function wholeBytes(list: Place, names: readonly string[], warn: Warn): void {
   for (const name of names) {
     const at = list.key(name);
     const text = String(at.value ?? '0');
