@@ -55,7 +55,7 @@ const GROUPS: readonly Group[] = [
   {
     heading: 'Controllers',
     about:
-      'Of `createController`, and of `withOptions` of the builder. A manager has defaults for ' +
+      'Of `createController`, and of `withOptions` of the builder. A manager has defaults for\n' +
       'some of them in `controller`.',
     interfaces: {
       ControllerOptions: 'controller/create-controller.ts',
