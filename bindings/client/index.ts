@@ -117,7 +117,7 @@ export {
   setOwnerReference,
 } from './owner-references.ts';
 export { type RateLimitOptions, RequestRateLimiter, rateLimitedTransport } from './rate-limit.ts';
-export { instrumentTransport, RestClientMetrics } from './rest-metrics.ts';
+export { type InstrumentOptions, instrumentTransport, RestClientMetrics } from './rest-metrics.ts';
 export {
   defaultBackoff,
   defaultRetry,

@@ -27,14 +27,29 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../cache/rest/transport.ts';
+import { FlowMetrics, FlowNames } from './flow-metrics.ts';
 
-const NAMES = namesOf<{ host: string; clock: Clock }>()({ host: 1, clock: 1 });
+/** Options of {@link instrumentTransport}. */
+export interface InstrumentOptions {
+  /** The label `host`. Default: the transport's. */
+  host?: string | undefined;
+  clock?: Clock | undefined;
+  /**
+   * Shows FlowSchemas and priority levels by their names instead of their UIDs. They are listed by
+   * this transport when an unknown one comes, at most once a minute, which needs the permission to
+   * `list` both in `flowcontrol.apiserver.k8s.io`. Default false.
+   */
+  flowNames?: boolean | undefined;
+}
+
+const NAMES = namesOf<InstrumentOptions>()({ host: 1, clock: 1, flowNames: 1 });
 
 /** In seconds. component-base: metrics/prometheus/restclient. */
 const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 
 /**
  * Counts requests by code, method and host, and measures by method and host how long they took.
+ * What API Priority and Fairness made of them is counted by FlowSchema and priority level.
  *
  * @example
  * const metrics = new RestClientMetrics();
@@ -46,6 +61,8 @@ export class RestClientMetrics {
   /** By label pairs. */
   readonly #requests = new Map<string, number>();
   readonly #seconds = new Map<string, Histogram>();
+  /** By FlowSchema and priority level, as the API server's headers tell. */
+  readonly flows = new FlowMetrics();
 
   /** @param code the status, or `<error>` if there was no answer */
   counted(code: string, method: string, host: string): void {
@@ -66,6 +83,7 @@ export class RestClientMetrics {
   /** All metrics in the text format (version 0.0.4). */
   text(): string {
     return expositionText([
+      ...this.flows.lines(),
       ...metricFamily(
         'counter',
         'rest_client_requests_total',
@@ -94,11 +112,12 @@ export class RestClientMetrics {
 export function instrumentTransport(
   transport: Transport,
   metrics: RestClientMetrics,
-  options: { host?: string | undefined; clock?: Clock | undefined } = {},
+  options: InstrumentOptions = {},
 ): Transport & AsyncDisposable {
   requireTransport('transport', transport);
   requireNames('options', options, 'option of instrumentTransport()', NAMES);
-  const { clock = systemClock } = options;
+  const { clock = systemClock, flowNames = false } = options;
+  const names = flowNames ? new FlowNames(transport, metrics.flows, clock) : undefined;
   const hostOf = (): string => options.host ?? transport.host?.() ?? 'none';
   return {
     async request(request: TransportRequest): Promise<TransportResponse> {
@@ -117,6 +136,8 @@ export function instrumentTransport(
         throw error;
       }
       metrics.counted(String(response.status), method, hostOf());
+      const unnamed = metrics.flows.answered(response);
+      void names?.find(unnamed);
       if (!timed) return response;
       const { status, headers, body } = response;
       return {

@@ -342,7 +342,8 @@ class RuntimeManager implements ControllerManager {
   }
 
   #measured(transport: Transport): Transport {
-    return instrumentTransport(transport, this.#requestMetrics, { clock: this.clock });
+    const { flowNames } = this.#settings.metrics;
+    return instrumentTransport(transport, this.#requestMetrics, { clock: this.clock, flowNames });
   }
 
   /** Sends only while this process leads, if there is an election. */

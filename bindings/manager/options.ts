@@ -136,6 +136,12 @@ export interface MetricsOptions {
    * resolves to false. See {@link withAuthenticationAndAuthorization}.
    */
   filter?: ((...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>) | undefined;
+  /**
+   * Shows the FlowSchemas and priority levels of `capstan_client_flow_…` by their names instead of
+   * their UIDs, which needs the permission to `list` `flowschemas` and
+   * `prioritylevelconfigurations` in `flowcontrol.apiserver.k8s.io`. Default false.
+   */
+  flowNames?: boolean | undefined;
 }
 
 /** Options of the profiles. */
@@ -298,7 +304,13 @@ const MANAGER_NAMES = namesOf<ManagerOptions>()({
     readinessEndpointName: 1,
     livenessEndpointName: 1,
   }),
-  metrics: namesOf<MetricsOptions>()({ bindAddress: 1, tls: 1, extraHandlers: 1, filter: 1 }),
+  metrics: namesOf<MetricsOptions>()({
+    bindAddress: 1,
+    tls: 1,
+    extraHandlers: 1,
+    filter: 1,
+    flowNames: 1,
+  }),
   profiling: namesOf<ProfilingOptions>()({ bindAddress: 1, allowRemote: 1 }),
   debugPage: namesOf<DebugPageOptions>()({ bindAddress: 1, allowRemote: 1, hosts: 1 }),
   webhook: namesOf<WebhookOptions>()({

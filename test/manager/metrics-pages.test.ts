@@ -14,6 +14,9 @@ import { root } from '../helpers/repository.ts';
 
 /** Served only where there is something to say. */
 const SOMETIMES = [
+  'capstan_client_flow_rejected_total',
+  'capstan_client_flow_requests_total',
+  'capstan_client_flow_retry_after_seconds_total',
   'capstan_informer_bytes',
   'capstan_informer_metadata_only',
   'capstan_informer_not_indexed',
