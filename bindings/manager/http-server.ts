@@ -19,7 +19,12 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { whenAborted } from '../base/wait.ts';
 import { type BindAddress, parseBindAddress } from './bind-address.ts';
-import { type Certificates, firstCertificates, renewCertificates } from './certificates.ts';
+import {
+  type CertificateReads,
+  type Certificates,
+  firstCertificates,
+  renewCertificates,
+} from './certificates.ts';
 import { type HTTPHandler, sendText } from './router.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
@@ -91,6 +96,7 @@ export class HTTPServer implements GroupedRunnable {
   #listening: PromiseWithResolvers<void> = Promise.withResolvers();
   #started = false;
   readonly #stopping = new AbortController();
+  readonly #reads = { total: 0, errors: 0 };
   #ended = false;
 
   /** @throws CapstanError INVALID_ARGUMENT */
@@ -106,6 +112,11 @@ export class HTTPServer implements GroupedRunnable {
     this.#options = options;
     this.#bind = bind;
     this.#listening.promise.catch(() => undefined); // `start` rejects with the same error
+  }
+
+  /** How often the function of the option `tls` was called, and failed; undefined without one. */
+  get certificateReads(): CertificateReads | undefined {
+    return typeof this.#options.tls === 'function' ? { ...this.#reads } : undefined;
   }
 
   needLeaderElection(): boolean {
@@ -202,7 +213,9 @@ export class HTTPServer implements GroupedRunnable {
     logger.info('serving', { server: this.name, url: this.url });
     this.#listening.resolve();
     const renewed =
-      secured && pair && tls ? renewCertificates(secured, tls, pair, clock) : undefined;
+      secured && pair && tls
+        ? renewCertificates(secured, tls, pair, clock, this.#reads)
+        : undefined;
     try {
       await Promise.race([whenAborted(signal), failed]);
     } finally {
@@ -269,7 +282,7 @@ export class HTTPServer implements GroupedRunnable {
 
   async #firstPair(tls: Certificates): Promise<SecureContextOptions> {
     try {
-      return await firstCertificates(tls);
+      return await firstCertificates(tls, this.#reads);
     } catch (cause) {
       throw new CapstanError(
         'LISTEN',

@@ -26,7 +26,7 @@ export {
   type ShardSlot,
 } from '../shards/overview.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
-export { type Certificates, certificateFiles } from './certificates.ts';
+export { type CertificateReads, type Certificates, certificateFiles } from './certificates.ts';
 export type { Cluster, ClusterOptions } from './cluster.ts';
 export { type Checker, healthz } from './healthz.ts';
 export { HTTPServer, type HTTPServerOptions } from './http-server.ts';

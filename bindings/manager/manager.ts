@@ -49,6 +49,7 @@ import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { accessRecord, type WrittenRecord } from './access-file.ts';
 import { buildManagerReport } from './build-report.ts';
+import { certificateMetrics } from './certificates.ts';
 import { type Cluster, type ClusterOptions, Clusters } from './cluster.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
@@ -312,6 +313,9 @@ class RuntimeManager implements ControllerManager {
       }),
     );
     for (const server of this.#servers.all()) this.#runnables.add(server);
+    const reads = () =>
+      this.#servers.all().flatMap(({ certificateReads }) => certificateReads ?? []);
+    this.#collectors.add(certificateMetrics(reads));
     if (this.webhookServer !== undefined) this.#collectors.add(this.webhookServer);
     const { cache: own } = this;
     this.#runnables

@@ -3,6 +3,7 @@
  * servers (manager_test.go).
  */
 import { once } from 'node:events';
+import { copyFileSync, rmSync } from 'node:fs';
 import { Agent, get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
@@ -233,7 +234,7 @@ describe('metrics', () => {
     });
     expect(await get(`${manager.url('metrics')}/metrics`)).toMatchObject({
       status: 500,
-      text: 'An error has occurred while serving metrics:\n\ncollector 6, an object: no figures\n',
+      text: 'An error has occurred while serving metrics:\n\ncollector 7, an object: no figures\n',
     });
     expect(reported).toEqual([failure]);
   });
@@ -355,6 +356,45 @@ describe('the certificates of a server', () => {
       metrics: { bindAddress: LOCAL, tls: certificateFiles(paths) },
     });
     expect(await seen(manager.url('metrics') as string)).toBe('filed');
+  });
+
+  test('are counted when they are read, and when that fails', async () => {
+    const { path, remove } = await certificateFolder('counted');
+    onTestFinished(remove);
+    const { manager, clock } = await serving({
+      metrics: { bindAddress: LOCAL },
+      webhook: { bindAddress: 'localhost:0', certDir: path },
+    });
+    const counted = async (): Promise<(number | undefined)[]> => {
+      const families = parseText((await get(`${manager.url('metrics')}/metrics`)).text);
+      return ['total', 'errors_total'].map(
+        (name) => families.get(`certwatcher_read_certificate_${name}`)?.samples[0]?.value,
+      );
+    };
+    expect(await counted()).toEqual([1, 0]);
+    await clock.run(10_000);
+    await expect.poll(counted).toEqual([2, 0]);
+    await clock.run(10_000);
+    await expect.poll(counted).toEqual([3, 0]);
+    const other = await certificateFolder('other');
+    onTestFinished(other.remove);
+    copyFileSync(`${other.path}/tls.key`, `${path}/tls.key`); // of another certificate
+    await clock.run(10_000);
+    await expect.poll(counted).toEqual([4, 1]);
+    rmSync(`${path}/tls.key`);
+    await clock.run(10_000);
+    await expect.poll(counted).toEqual([5, 2]);
+    copyFileSync(`${other.path}/tls.key`, `${path}/tls.key`);
+    copyFileSync(`${other.path}/tls.crt`, `${path}/tls.crt`);
+    await clock.run(10_000);
+    await expect.poll(counted).toEqual([6, 2]);
+    expect(await seen(manager.url('webhook') as string)).toBe('other');
+  });
+
+  test('that are never read are not counted', async () => {
+    const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
+    const response = await get(`${manager.url('metrics')}/metrics`);
+    expect(response.text).not.toContain('certwatcher');
   });
 
   test('are required at the start', async () => {
