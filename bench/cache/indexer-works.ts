@@ -81,15 +81,18 @@ export const indexerWorks: Record<string, (n: number) => () => number> = {
 
 /** Takes the keys in an order that has nothing to do with where they lie. */
 const STRIDE = 61_837;
+const GETS = 1_000_000;
 
 function gets(n: number, at: (i: number) => number): () => number {
   const { keys } = names(n);
+  // ahead of the gets: a remainder of numbers beyond 2^31 costs JavaScript more than a get
+  const order = Int32Array.from({ length: GETS }, (_, i) => at(i));
   const indexer = fill(newIndexer(), pods(n, 0));
   return () => {
     let seen = 0;
-    for (let i = 0; i < 1_000_000; i++)
-      if (indexer.getByKey(keys[at(i)] ?? '') !== undefined) seen++;
-    must(seen, 1_000_000, 'indexer-get');
-    return 1_000_000;
+    for (let i = 0; i < GETS; i++)
+      if (indexer.getByKey(keys[order[i] as number] ?? '') !== undefined) seen++;
+    must(seen, GETS, 'indexer-get');
+    return GETS;
   };
 }

@@ -64,9 +64,13 @@ func indexerWorkloads(sizes []int) {
 			}
 		})
 		// Not in the order in which they lie in memory.
+		order := make([]int32, 1_000_000)
+		for i := range order {
+			order[i] = int32(i * 61_837 % n)
+		}
 		report("indexer-get-random", n, 1_000_000, func() {
-			for i := 0; i < 1_000_000; i++ {
-				s.GetByKey(keys[i*61_837%n])
+			for _, i := range order {
+				s.GetByKey(keys[i])
 			}
 		})
 	}
