@@ -19,6 +19,8 @@ const place = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-shards-')));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 const NAMESPACE = 'operators';
+/** Long, as a command may start slowly. */
+const LEASE = 600_000;
 const ALL = Array.from({ length: SLOTS }, (_, slot) => slot);
 let client: Client;
 let config: string;
@@ -51,7 +53,7 @@ async function putLease(
       : { epoch: 7, warm: [], holding: [], leaving: false, weights: [], ...state };
   const object = leaseToWrite(
     undefined,
-    { holder, duration: 15_000, state: whole },
+    { holder, duration: LEASE, state: whole },
     { namespace: NAMESPACE, name: state === undefined ? 'web' : `web-${name}`, group: 'web' },
     new Date(Date.now() - ageMs).toISOString().replace('Z', '000Z'),
   );
@@ -69,7 +71,7 @@ it('prints who owns which slots, what is moved, and how old the Leases are', asy
   const high = ALL.slice(31);
   await putLease('a-1', { warm: low, weights: low.map(() => 10), holding: [31] });
   await putLease('b-2', { warm: high, weights: high.map(() => 20) });
-  await putLease('c-3', {}, 20_000);
+  await putLease('c-3', {}, LEASE + 5000);
   await putLease('d-4', {}, 500, '');
   await putLease('a-1', undefined);
   const { code, stdout: out, stderr: err } = await shards('web', '--namespace', NAMESPACE);
@@ -80,7 +82,7 @@ it('prints who owns which slots, what is moved, and how old the Leases are', asy
 REPLICA  STATE    SLOTS  MOVES  OBJECTS  RENEWED  EPOCH
 a-1      live     32     +0 -1  320      N s    7
 b-2      live     32     +1 -0  640      N s    7
-c-3      expired  0      +0 -0  0        N s   7
+c-3      expired  0      +0 -0  0        N s  7
 d-4      ended    0      +0 -0  0        N s    7
 
 SLOTS  OWNER  OBJECTS  MOVE
@@ -101,7 +103,7 @@ SLOTS  OWNER  OBJECTS  MOVE
     'c-3 expired',
     'd-4 ended',
   ]);
-  expect(overview.replicas[2]?.renewedMs).toBeGreaterThanOrEqual(20_000);
+  expect(overview.replicas[2]?.renewedMs).toBeGreaterThanOrEqual(LEASE + 5000);
 
   const list = await shards();
   expect(list.stdout).toBe('NAMESPACE  ID   REPLICAS\noperators  web  3\n');
