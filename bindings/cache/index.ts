@@ -15,12 +15,13 @@ export type { ExpectedKind } from './decode/decoder.ts';
 export type { Budget, BytesMark, CacheLimits, DecoderOptions } from './decode/limits.ts';
 export type { InformerEvent } from './informer/events.ts';
 export {
-  type GenericInformer,
   newSharedInformerFactory,
   type SharedInformerFactory,
 } from './informer/factory.ts';
+export type { NamespaceChange } from './informer/factory-namespaces.ts';
 export type {
   FactoryOptions,
+  GenericInformer,
   InformerSelection,
   ResourceOptions,
   ResourceSelection,

@@ -7,7 +7,7 @@
  * served, the cache does not have the namespace, or the writes do not arrive in time.
  */
 
-import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { CapstanError, hasCode, invalid, requireObject } from '../base/errors.ts';
 import type { FromServer, KubeObject } from '../base/object.ts';
 import { type Resource, resourceId } from '../base/resource.ts';
 import { labelSelectorText } from '../base/selectors.ts';
@@ -57,7 +57,12 @@ export class CachedClient implements Client {
    * The caches whose informer has the indices of this definition. By namespace if there are
    * several.
    */
-  readonly #opened = new WeakMap<AnyResource, ResourceCache | Map<string, ResourceCache>>();
+  #opened = new WeakMap<AnyResource, ResourceCache | Map<string, ResourceCache>>();
+
+  /** The namespaces of those of `#caches` that `setNamespaces` may remove, by name. */
+  readonly #inEach = new Map<string, string>();
+  /** The namespaces of the factory when they were last looked at. */
+  #namespaces: readonly string[] | undefined;
 
   constructor(rest: RestClient, defaults: WriteDefaults, options: CachedClientOptions) {
     this.#options = options;
@@ -90,7 +95,7 @@ export class CachedClient implements Client {
       if (object !== undefined && indexer?.metadataOnly(object) === 0)
         return object as FromServer<T>;
     }
-    return await this.#get(resource, key, options);
+    return await this.#whileNamespacesChange(() => this.#get(resource, key, options));
   }
 
   async list<T extends object>(
@@ -99,9 +104,32 @@ export class CachedClient implements Client {
   ): Promise<ObjectList<T>> {
     requireResource(resource);
     requireCallOptions('list', options);
+    return await this.#whileNamespacesChange(() => this.#list(resource, options));
+  }
+
+  /** A read that meets the end of a namespace's cache is repeated. */
+  async #whileNamespacesChange<R>(read: () => Promise<R>): Promise<R> {
+    const { factory } = this.#options;
+    for (;;) {
+      const before = factory.namespaces();
+      try {
+        return await read();
+      } catch (error) {
+        if (before === factory.namespaces() || !hasCode(error, 'STOPPED')) throw error;
+      }
+    }
+  }
+
+  async #list<T extends object>(
+    resource: Resource<T, string>,
+    options: ListOptions,
+  ): Promise<ObjectList<T>> {
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
-    const caches = isLiveRead(options) ? [] : this.#cachesIn(resource, namespace);
+    const isLive = isLiveRead(options) || this.#disabled.has(resourceId(resource));
+    const caches = isLive ? [] : this.#cachesIn(resource, namespace);
     const [first, ...more] = caches;
+    if (first === undefined && !isLive && namespace === '' && this.#hasNoNamespace(resource))
+      return joined([]);
     if (first === undefined) return await this.#live.list(resource, options);
     requireUnpaged(options);
     const whole = { ...options, limit: undefined };
@@ -341,12 +369,35 @@ export class CachedClient implements Client {
   #cachesIn(resource: AnyResource, namespace: string, all = namespace === ''): ResourceCache[] {
     const id = resourceId(resource);
     if (this.#disabled.has(id)) return [];
-    const namespaces = this.#options.factory.namespacesOf(resource as Resource<never, never>);
-    if (namespaces.length === 1) return [this.#cacheNamed(id, resource, {})];
+    const { factory } = this.#options;
+    const namespaces = factory.namespacesOf(resource as Resource<never, never>);
+    if (this.#namespaces !== factory.namespaces()) this.#forgetRemoved();
+    const follows = factory.isInEachNamespace(resource);
+    if (namespaces.length === 1 && !follows) return [this.#cacheNamed(id, resource, {})];
     const wanted = all ? namespaces : namespaces.filter((each) => each === namespace);
-    return wanted.map((each) =>
-      this.#cacheNamed(`${id} in ${each}`, resource, { namespace: each }),
-    );
+    return wanted.map((each) => {
+      const name = `${id} in ${each}`;
+      if (follows) this.#inEach.set(name, each);
+      return this.#cacheNamed(name, resource, { namespace: each });
+    });
+  }
+
+  /** Whether a list of all cached namespaces is empty, because there is none now. */
+  #hasNoNamespace(resource: AnyResource): boolean {
+    const { factory } = this.#options;
+    return factory.isInEachNamespace(resource) && factory.namespaces()?.length === 0;
+  }
+
+  /** Lets go of the caches of namespaces that the factory has no more. */
+  #forgetRemoved(): void {
+    const namespaces = this.#options.factory.namespaces();
+    this.#namespaces = namespaces;
+    this.#opened = new WeakMap();
+    for (const [name, namespace] of this.#inEach) {
+      if (namespaces?.includes(namespace)) continue;
+      this.#caches.delete(name);
+      this.#inEach.delete(name);
+    }
   }
 
   /** The caches that may have a written object, for all definitions of its resource. */

@@ -24,6 +24,8 @@ export interface ControllerReportParts {
   /** Undefined before the start and after the end. */
   readonly queue: RequestQueue | undefined;
   readonly debounce: Debounce | undefined;
+  /** The number of requests that wait for the objects of their namespace. */
+  readonly unlisted: number;
   readonly causes: Causes;
   readonly history: RunHistory;
   readonly running: readonly Run[];
@@ -66,11 +68,16 @@ export function buildControllerReport(
   };
 }
 
-function countsOf({ queue, debounce, running }: ControllerReportParts): ControllerReport['queue'] {
+function countsOf({
+  queue,
+  debounce,
+  running,
+  unlisted,
+}: ControllerReportParts): ControllerReport['queue'] {
   const { ready, waiting } = queue?.counts() ?? { ready: 0, waiting: 0 };
   return {
     ready,
-    waiting: waiting + (debounce?.size ?? 0),
+    waiting: waiting + (debounce?.size ?? 0) + unlisted,
     processing: running.length,
     hasPriorities: queue?.hasPriorities ?? false,
   };

@@ -23,6 +23,7 @@ import { Causes, NO_CAUSES, type RunCauses } from './causes.ts';
 import { Debounce } from './debounce.ts';
 import { LeaseGate } from './lease-gate.ts';
 import { REPORT_NAMES, type ReportOptions, type Runnable } from './manager.ts';
+import { FollowedNamespaces, type NamespacePlan } from './namespaces.ts';
 import type { ResolvedSettings } from './options.ts';
 import type { CachedGet, Reconcile } from './reconcile.ts';
 import type { ControllerReport } from './report.ts';
@@ -98,6 +99,8 @@ export interface ControllerParts<T extends object> {
   readonly holdsLease: (() => boolean) | undefined;
   /** Absent: this process has all requests. */
   readonly shards?: ShardGate | undefined;
+  /** Absent: the namespaces of the cache do not change. */
+  readonly namespaces?: NamespacePlan | undefined;
   /** What is reconciled. */
   readonly resource?: Resource<never, string> | undefined;
   /**
@@ -129,6 +132,7 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
   readonly #gate: LeaseGate | undefined;
   readonly #debounce: Debounce | undefined;
   readonly #shards: ShardGate | undefined;
+  readonly #namespaces: FollowedNamespaces | undefined;
   #leaveShards = (): void => undefined;
   #started: Started<T> | undefined;
   #preparing: Promise<boolean> | undefined;
@@ -157,6 +161,13 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
         (request, priority) => this.#started?.queue.addWithOpts({ priority }, request) ?? false,
       );
     for (const source of parts.sources) this.#sources.add(source);
+    if (parts.namespaces !== undefined)
+      this.#namespaces = new FollowedNamespaces(parts.namespaces, {
+        add: (source) => this.#sources.add(source),
+        release: (request, priority) => this.#release(request, priority),
+        drop: (request) => this.#drop(request),
+        abort: (which, reason) => this.abort(which, reason),
+      });
   }
 
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
@@ -229,6 +240,7 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
         sources: this.#sources.report(),
         queue: this.#stop.signal.aborted ? undefined : this.#started?.queue,
         debounce: this.#debounce,
+        unlisted: this.#namespaces?.size ?? 0,
         causes: this.#causes,
         history: this.#history,
         running: this.#started?.runner.running() ?? [],
@@ -282,6 +294,7 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
       this.#leaveShards();
       await this.#preparing?.catch(() => undefined);
       this.#unlinkWarmup();
+      this.#namespaces?.stop();
       await this.#waitForHandlers();
       this.#causes.clear();
       try {
@@ -465,6 +478,12 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
           this.#causes.putBack(request, causes); // the debounce adds the request again
           continue;
         }
+        const verdict = this.#namespaces?.admit(request, priority) ?? 'run';
+        if (verdict !== 'run') {
+          if (verdict === 'wait') this.#causes.putBack(request, causes);
+          else this.#drop(request);
+          continue;
+        }
         mayBegin = this.#gate === undefined || this.#gate.isOpen();
         if (mayBegin) {
           const running =
@@ -485,6 +504,26 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
       // Reconcile functions that never await would otherwise block timers and I/O until the queue
       // is empty.
       if (this.#slice.over()) await this.#slice.yield();
+    }
+  }
+
+  /** A request whose namespace has synced. */
+  #release(request: Request, priority: number): void {
+    if (this.#stop.signal.aborted || this.#started === undefined) return;
+    try {
+      addOrEnd(this.#started.queue, { priority }, request);
+    } catch (error) {
+      this.#endBy(Fatal.from(error) ?? new Fatal(error));
+    }
+  }
+
+  /** A request whose namespace the cache has no more. */
+  #drop(request: Request): void {
+    this.#causes.take(request);
+    try {
+      this.#started?.queue.forget(request);
+    } catch (error) {
+      handleError(error, `the controller "${this.name}", which drops a request`);
     }
   }
 

@@ -199,12 +199,13 @@ export function buildController<T extends object, R>(
       : undefined;
   const cache = manager?.cache ?? (own as SharedInformerFactory);
   const shards = manager?.shards;
-  const { sources, get } = new PlannedWatches(name, cache, plan, clock, shards);
+  const { sources, get, namespaces } = new PlannedWatches(name, cache, plan, clock, shards);
   const giveBack = manager === undefined || skipNameValidation ? undefined : claimName(name);
   const loop = new ReconcileLoop<T>({
     settings,
     sources,
     get,
+    namespaces,
     reconcile: reconcileOf(
       reconciler as Reconcile<T, unknown> | Reconciler<T, unknown>,
       settings.carrier,

@@ -317,10 +317,11 @@ export class ReconcileRunner<T extends object> {
     }
   }
 
-  /** The reason of the signal if the end of the controller or of a slot fired it, not a timeout. */
+  /** The reason of the signal unless a timeout fired it: an end, a slot or a namespace. */
   #ending(signal: AbortSignal): unknown {
     const { stop } = this.#parts;
-    if (hasCode(signal.reason, 'SHARD_NOT_OWNED')) return signal.reason;
+    if (hasCode(signal.reason, 'SHARD_NOT_OWNED') || hasCode(signal.reason, 'NAMESPACE_REMOVED'))
+      return signal.reason;
     return stop.aborted && signal.reason === stop.reason ? stop.reason : undefined;
   }
 

@@ -35,6 +35,8 @@ export interface PlannedSource {
   readonly resource?: string;
   /** The cache has only those objects whose slots are here. */
   readonly isDivided?: boolean;
+  /** Called once, when the source has synced. */
+  readonly onSynced?: () => void;
   /** Wraps the queue that the source adds to. */
   readonly wrap?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
 }
@@ -87,6 +89,7 @@ class SourceEntry implements SourceQueue {
     if (source.waitForSync !== undefined)
       await abortable(source.waitForSync({ signal: ends }), ends);
     this.hasSynced = true;
+    if (!signal.aborted) this.plan.onSynced?.();
   }
 
   /** Handles the objects of slots that have opened. */

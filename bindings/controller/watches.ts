@@ -11,6 +11,7 @@ import type { FromServer, KubeObject } from '../base/object.ts';
 import type { Request } from '../base/request.ts';
 import { notResource, type Resource } from '../base/resource.ts';
 import type { SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { NamespaceChange } from '../cache/informer/factory-namespaces.ts';
 import type { InformerSelection } from '../cache/informer/factory-options.ts';
 import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
 import type { Indexer } from '../cache/store/store.ts';
@@ -19,6 +20,7 @@ import {
   enqueueRequestForOwner,
   requireEventHandler,
 } from './handlers.ts';
+import { type NamespacePlan, namespaceRemoved } from './namespaces.ts';
 import { type RequestType, requireRequestType } from './own-requests.ts';
 import { requirePredicate } from './predicates.ts';
 import type { CachedGet } from './reconcile.ts';
@@ -129,7 +131,11 @@ export interface WatchPlan<T extends object, R = Request> {
 
 /** The informers of one watched resource: one, or one for each namespace. */
 class ResourceCaches {
-  readonly selections: readonly InformerSelection[];
+  selections: readonly InformerSelection[];
+  /** Whether the namespaces are those of the cache, which may change. */
+  readonly #follows: boolean;
+  /** Namespaces that the cache has had, and has no more. */
+  readonly #removed = new Set<string>();
   readonly #cache: SharedInformerFactory;
   readonly #resource: Resource<never, string>;
   /** By namespace; the key is "" if one informer has all namespaces. */
@@ -141,20 +147,47 @@ class ResourceCaches {
     cache: SharedInformerFactory,
     resource: Resource<never, string>,
     selections: readonly InformerSelection[],
+    follows: boolean,
   ) {
     this.#cache = cache;
     this.#resource = resource;
     this.selections = selections;
+    this.#follows = follows;
   }
 
-  /** The indexer that has the objects of a namespace. */
+  /** Follows a change of the cache's namespaces. */
+  changed({ added, removed }: NamespaceChange, metadataOnly: boolean): void {
+    if (!this.#follows) return;
+    const left = this.selections.filter(({ namespace = '' }) => !removed.includes(namespace));
+    const more = added.map((namespace) => ({ ...(metadataOnly && { metadataOnly }), namespace }));
+    this.selections = [...left, ...more];
+    for (const namespace of removed) {
+      this.#indexers.delete(namespace);
+      this.#removed.add(namespace);
+    }
+    for (const namespace of added) this.#removed.delete(namespace);
+  }
+
+  /**
+   * The indexer that has the objects of a namespace. Throws CapstanError NAMESPACE_REMOVED for one
+   * that the cache has no more.
+   */
   of(namespace: string): Indexer<never, string> | undefined {
     if (this.#only !== undefined) return this.#only;
+    if (this.#follows) return this.#followed(namespace);
     const [first = {}, ...more] = this.selections;
     if (more.length === 0) {
       this.#only = this.#indexer(first);
       return this.#only;
     }
+    const selection = this.selections.find((each) => each.namespace === namespace);
+    return selection && this.#indexer(selection);
+  }
+
+  #followed(namespace: string): Indexer<never, string> | undefined {
+    const known = this.#indexers.get(namespace);
+    if (known !== undefined) return known;
+    if (this.#removed.has(namespace)) throw namespaceRemoved(namespace);
     const selection = this.selections.find((each) => each.namespace === namespace);
     return selection && this.#indexer(selection);
   }
@@ -182,12 +215,18 @@ class ResourceCaches {
 export class PlannedWatches<T extends object> {
   readonly sources: readonly PlannedSource[];
   readonly get: CachedGet<T>;
+  /** Absent: no source follows the namespaces of the cache. */
+  readonly namespaces: NamespacePlan | undefined;
   readonly #cache: SharedInformerFactory;
+  /** Makes the sources of one namespace. */
+  readonly #inEach: ((namespace: string) => PlannedSource)[] = [];
   readonly #plan: WatchPlan<T>;
   readonly #clock: Clock;
   readonly #shards: ShardGate | undefined;
   /** If a resource is watched both whole and by metadata alone, this has the whole objects. */
   readonly #caches = new Map<Resource<never, string>, ResourceCaches>();
+  /** Those of `#caches` that have the metadata alone. */
+  readonly #byMetadata = new Set<Resource<never, string>>();
 
   /** @throws CapstanError SHARD_CROSSED for resources that shards divide differently */
   constructor(
@@ -202,6 +241,7 @@ export class PlannedWatches<T extends object> {
     this.#plan = plan;
     this.#clock = clock;
     this.sources = [...this.#kinds(), ...this.#raw()];
+    if (this.#inEach.length > 0) this.namespaces = this.#namespacePlan();
     const main = plan.for && this.#caches.get(plan.for.resource);
     this.get = (request: Request, resource?: Resource<never, string>): never => {
       const caches = resource === undefined ? main : this.#caches.get(resource);
@@ -258,13 +298,18 @@ export class PlannedWatches<T extends object> {
     handler: EventHandler<FromServer<O>>,
   ): PlannedSource[] {
     const { eventFilters } = this.#plan;
-    const selections = this.#selections(resource, metadataOnly ? { metadataOnly } : {});
+    const base = metadataOnly ? { metadataOnly } : {};
+    const selections = this.#selections(resource, base);
+    const follows = this.#follows(resource);
     const caches = this.#caches.get(resource);
-    if (caches === undefined || (caches.selections[0]?.metadataOnly && !metadataOnly))
-      this.#caches.set(resource, new ResourceCaches(this.#cache, resource, selections));
+    if (caches === undefined || (this.#byMetadata.has(resource) && !metadataOnly)) {
+      this.#caches.set(resource, new ResourceCaches(this.#cache, resource, selections, follows));
+      if (metadataOnly) this.#byMetadata.add(resource);
+      else this.#byMetadata.delete(resource);
+    }
     const shards = this.#shards;
     const isDivided = shards !== undefined && !shards.isShared(resource);
-    return selections.map((selection, _, { length }) => ({
+    const sourceOf = (selection: InformerSelection, where: string): PlannedSource => ({
       isDivided,
       ...(isDivided && { wrap: (queue) => new CrossingCheck(queue, this.#clock) }),
       resource: resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
@@ -273,11 +318,42 @@ export class PlannedWatches<T extends object> {
         resource,
         handler,
         predicates: [...(eventFilters as readonly Predicate<FromServer<O>>[]), ...predicates],
-        name: `${how} ${resource.kind}${length === 1 ? '' : ` in ${selection.namespace}`}`,
+        name: `${how} ${resource.kind}${where}`,
         selection,
         clock: this.#clock,
       }),
-    }));
+    });
+    if (follows) {
+      this.#inEach.push((namespace) => sourceOf({ ...base, namespace }, ` in ${namespace}`));
+      return [];
+    }
+    return selections.map((selection, _, { length }) =>
+      sourceOf(selection, length === 1 ? '' : ` in ${selection.namespace}`),
+    );
+  }
+
+  /** Whether the namespaces of a resource are those of the cache, which may change. */
+  #follows(resource: Resource<never, string>): boolean {
+    const { namespace, namespaces } = this.#plan.namespaces;
+    return (
+      namespace === undefined && namespaces === undefined && this.#cache.isInEachNamespace(resource)
+    );
+  }
+
+  #namespacePlan(): NamespacePlan {
+    const main = this.#plan.for?.resource as Resource<never, string> | undefined;
+    const caches = this.#caches;
+    return {
+      namespaces: this.#cache.namespaces() ?? [],
+      hasRequests: main !== undefined && this.#follows(main),
+      sources: (namespace) => this.#inEach.map((source) => source(namespace)),
+      follow: (listener) =>
+        this.#cache.onNamespaces((change) => {
+          for (const [resource, each] of caches)
+            each.changed(change, this.#byMetadata.has(resource));
+          listener(change);
+        }),
+    };
   }
 
   /** One for each namespace of the controller or of the cache. */
@@ -289,7 +365,7 @@ export class PlannedWatches<T extends object> {
     if (resource.namespaced && namespace !== undefined) return [{ ...selection, namespace }];
     const own = resource.namespaced ? namespaces : undefined;
     const several = own ?? this.#cache.namespacesOf(resource as Resource<never, never>);
-    if (own === undefined && several.length === 1) return [selection];
+    if (own === undefined && several.length === 1 && !this.#follows(resource)) return [selection];
     return several.map((each) => ({ ...selection, namespace: each }));
   }
 

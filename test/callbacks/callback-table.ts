@@ -222,6 +222,14 @@ export const CACHES: readonly CallbackRow[] = [
     tests: ['cache/reflector/list-watch-from.test.ts'],
   },
   {
+    functions: ['SharedInformerFactory.onNamespaces(listener)'],
+    what: 'a listener of `onNamespaces`',
+    throws: 'reported; the namespaces have changed, and other listeners are called',
+    rubbish: 'ignored; a promise that is rejected is reported',
+    within: FREE,
+    tests: ['manager/changing-namespaces.test.ts'],
+  },
+  {
     functions: ['ListWatchOptions.tweak'],
     what: '`tweak` of a ListWatch (`tweakListOptions`)',
     throws:

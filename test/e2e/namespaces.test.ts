@@ -91,6 +91,23 @@ function watched(inner: Transport): Transport {
   };
 }
 
+/** Gives the account its Role in a namespace. */
+async function allow(namespace: string): Promise<void> {
+  const metadata = { namespace, name: 'copies' };
+  const verbs = ['get', 'list', 'watch', 'create', 'update', 'delete'];
+  await admin.create(Roles, {
+    metadata,
+    rules: [
+      { apiGroups: [''], resources: ['configmaps', 'configmaps/finalizers', 'secrets'], verbs },
+    ],
+  });
+  await admin.create(RoleBindings, {
+    metadata,
+    roleRef: { apiGroup: rbac.group, kind: 'Role', name: 'copies' },
+    subjects: [{ kind: 'ServiceAccount', ...account }],
+  });
+}
+
 beforeAll(async () => {
   setErrorHandler(() => undefined); // of informers, while the server is down
   plane = await ControlPlane.start({ rbac: true });
@@ -103,21 +120,7 @@ beforeAll(async () => {
     kind: 'ServiceAccount',
     metadata: account,
   });
-  const verbs = ['get', 'list', 'watch', 'create', 'update', 'delete'];
-  for (const namespace of NAMESPACES) {
-    const metadata = { namespace, name: 'copies' };
-    await admin.create(Roles, {
-      metadata,
-      rules: [
-        { apiGroups: [''], resources: ['configmaps', 'configmaps/finalizers', 'secrets'], verbs },
-      ],
-    });
-    await admin.create(RoleBindings, {
-      metadata,
-      roleRef: { apiGroup: rbac.group, kind: 'Role', name: 'copies' },
-      subjects: [{ kind: 'ServiceAccount', ...account }],
-    });
-  }
+  for (const namespace of NAMESPACES) await allow(namespace);
   own = watched(transportWith(plane, await tokenOf(admin, account)));
 });
 
@@ -183,6 +186,66 @@ test('converges in its namespaces with Roles alone, over a crash of the server',
     expect(asked).toMatch(/^40[13] [A-Z]+ \/api\/v1\/namespaces\/team-[ab]\//);
   await expect(client.list(Secret, { namespace: 'team-c' })).rejects.toMatchObject({ status: 403 });
   expect(await namesIn('team-c')).toEqual([]);
+  stopper.abort();
+  await done;
+});
+
+test('gets and loses namespaces while it runs, and names one that it may not list', async () => {
+  const lines: string[] = [];
+  const log = (level: string) => (message: string, fields?: object) =>
+    void lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+  const logger = { debug: () => undefined, info: () => undefined };
+  const manager = newManager({
+    transport: own,
+    cache: { namespaces: ['team-a'] },
+    logger: { ...logger, warn: log('warn'), error: log('error') },
+  });
+  const { cache, client } = manager;
+  const told: string[] = [];
+  newControllerManagedBy(manager)
+    .for(ConfigMap)
+    .named('changing')
+    .complete(({ namespace, name }, { get }) => {
+      const object = get({ namespace, name });
+      if (name.startsWith('c-')) told.push(`${namespace}/${name} ${object?.data?.n ?? 'gone'}`);
+    });
+  const stopper = new AbortController();
+  const done = manager.start({ signal: stopper.signal });
+  done.catch(() => undefined);
+  const comes = (...expected: string[]) =>
+    eventually(expected.join(), async () => {
+      const found = told.toSorted().join();
+      return found === expected.join() || found;
+    });
+  const put = (namespace: string, name: string) =>
+    admin.create(ConfigMap, { metadata: { namespace, name }, data: { n: name } });
+  for (const namespace of [...NAMESPACES, 'team-c']) await put(namespace, 'c-1');
+  await comes('team-a/c-1 c-1');
+
+  await cache.setNamespaces(['team-a', 'team-b', 'team-c']);
+  await eventually('team-b', async () => cache.hasSyncedIn('team-b') || 'not synced');
+  await comes('team-a/c-1 c-1', 'team-b/c-1 c-1');
+  await eventually('the log of team-c', async () => lines.length > 0 || 'no line');
+  for (const line of lines) expect(line).toMatch(/configmaps\/v1 in team-c.*403|403.*team-c/);
+  expect(cache.hasSyncedIn('team-c')).toBe(false);
+  await allow('team-c');
+  await comes('team-a/c-1 c-1', 'team-b/c-1 c-1', 'team-c/c-1 c-1');
+
+  await cache.setNamespaces(['team-b', 'team-c']);
+  told.length = 0;
+  await admin.delete(RoleBindings, { namespace: 'team-a', name: 'copies' });
+  await admin.delete(ConfigMap, { namespace: 'team-a', name: 'c-1' });
+  await put('team-a', 'c-2');
+  await put('team-b', 'c-2');
+  await comes('team-b/c-2 c-2');
+  const names = (await client.list(ConfigMap)).items
+    .map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
+    .filter((name) => name.includes('/c-'));
+  expect(names.sort()).toEqual(['team-b/c-1', 'team-b/c-2', 'team-c/c-1']);
+  expect([...cache.informers().keys()].sort()).toEqual([
+    'configmaps/v1 in team-b',
+    'configmaps/v1 in team-c',
+  ]);
   stopper.abort();
   await done;
 });

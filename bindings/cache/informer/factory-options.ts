@@ -8,8 +8,8 @@ import {
 } from '../../base/errors.ts';
 import { omitUndefined } from '../../base/json-value.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import type { KubeObject } from '../../base/object.ts';
-import type { Resource } from '../../base/resource.ts';
+import type { FromServer, KubeObject } from '../../base/object.ts';
+import { type Resource, resourceId } from '../../base/resource.ts';
 import {
   type CacheLimits,
   LIMIT_NAMES,
@@ -18,7 +18,15 @@ import {
 } from '../decode/limits.ts';
 import type { ListWatchOptions } from '../reflector/list-watch.ts';
 import { requireNamespaces } from '../rest/namespaces.ts';
+import type { Lister } from '../store/lister.ts';
+import type { SharedIndexInformer } from './informer.ts';
 import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
+
+/** An informer and its lister. client-go: GenericInformer. */
+export interface GenericInformer<T extends object, I extends string> {
+  informer(): SharedIndexInformer<T, I>;
+  lister(): Lister<FromServer<T>>;
+}
 
 /**
  * What an informer is restricted to. Default of `namespace`: the option of the factory; required if
@@ -67,7 +75,8 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    * Several namespaces instead of `namespace`: a namespaced resource gets an informer for each of
    * them, which needs permissions in these namespaces only. `informerFor` needs the namespace then
    * (`informerFor(Pod, { namespace: 'a' })`); controllers and clients over the factory use all of
-   * them. controller-runtime: cache Options.DefaultNamespaces.
+   * them. `setNamespaces` changes them while the informers run, so none to begin with is possible.
+   * controller-runtime: cache Options.DefaultNamespaces.
    *
    * @example
    * const factory = newSharedInformerFactory(transport, { namespaces: ['team-a', 'team-b'] });
@@ -119,6 +128,10 @@ export const SELECTION_NAMES = namesOf<InformerSelection>()({
   fieldSelector: 1,
   metadataOnly: 1,
 });
+export const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
+  selection: 1,
+  signal: 1,
+});
 const OF_RESOURCE_NAMES = namesOf<ResourceSelection>()({ ...SELECTION_NAMES, namespaces: 1 });
 const PER_RESOURCE_NAMES = namesOf<ResourceOptions>()({
   ...LIMIT_NAMES,
@@ -150,7 +163,7 @@ export function requireFactoryOptions(options: FactoryOptions): void {
       throw invalid(`options.${name}`, 'a Map by resources', map);
   }
   for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
-  requireNamespaces('options', options);
+  requireNamespaces('options', options, true);
   for (const [resource, selection] of selections ?? []) {
     requireNames('options.selections', selection, 'selection', OF_RESOURCE_NAMES);
     requireNamespaces('options.selections', selection);
@@ -183,4 +196,11 @@ export function optionsOf<O extends Pick<FactoryOptions, 'transform'>>(
   own: ResourceOptions = {},
 ): O & ResourceOptions {
   return { ...all, ...omitUndefined(own), ...('transform' in own && { transform: own.transform }) };
+}
+
+/** By the id of their resource, so that all definitions of a resource are equal. */
+export function byResourceId<V>(
+  map: ReadonlyMap<Resource<never, string>, V> | undefined,
+): ReadonlyMap<string, V> {
+  return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { omitUndefined } from '../../base/json-value.ts';
-import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import { requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { FromServer } from '../../base/object.ts';
 import { type IndexSpec, notResource, type Resource, resourceId } from '../../base/resource.ts';
 import { abortable } from '../../base/wait.ts';
@@ -20,31 +20,27 @@ import { type HashRange, HashRanges } from '../rest/hash-ranges.ts';
 import { isNotFound } from '../rest/status-error.ts';
 import { requireTransport, type Transport } from '../rest/transport.ts';
 import type { Lister } from '../store/lister.ts';
+import { FactoryNamespaces, type NamespaceChange } from './factory-namespaces.ts';
 import {
+  byResourceId,
   type FactoryOptions,
+  type GenericInformer,
   type InformerSelection,
   optionsOf,
   type ResourceOptions,
   type ResourceSelection,
   requireFactoryOptions,
   SELECTION_NAMES,
+  SERVED_NAMES,
 } from './factory-options.ts';
 import { SharedIndexInformer } from './informer.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
-const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
-  selection: 1,
-  signal: 1,
-});
-
-/** An informer and its lister. client-go: GenericInformer. */
-export interface GenericInformer<T extends object, I extends string> {
-  informer(): SharedIndexInformer<T, I>;
-  lister(): Lister<FromServer<T>>;
-}
-
 interface Entry {
   readonly name: string;
+  readonly namespace: string;
+  /** Its key but for the namespace; undefined if `setNamespaces` does not concern it. */
+  readonly inEach: string | undefined;
   /** The id of its resource. */
   readonly of: string;
   readonly informer: SharedIndexInformer<never, string>;
@@ -79,6 +75,9 @@ export class SharedInformerFactory {
   readonly #removed = new Set<Entry['informer']>();
   #shuttingDown = false;
   #ranges: readonly HashRange[] | undefined;
+  readonly #namespaces: FactoryNamespaces;
+  /** The last call of `start`. */
+  #started: { signal?: AbortSignal | undefined } | undefined;
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(transport: Transport, options: FactoryOptions = {}) {
@@ -91,6 +90,95 @@ export class SharedInformerFactory {
     this.#perResource = byResourceId(perResource);
     this.#customResync = byResourceId(customResync);
     this.#ranges = options.ranges;
+    this.#namespaces = new FactoryNamespaces(options.namespaces);
+  }
+
+  /**
+   * The namespaces now: those of the option `namespaces`, or of the last call of `setNamespaces`.
+   * Undefined without the option.
+   */
+  namespaces(): readonly string[] | undefined {
+    return this.#namespaces.current;
+  }
+
+  /**
+   * Changes the option `namespaces` while informers run. Resolves when the informers of removed
+   * namespaces have ended; everything else has happened when the call returns.
+   *
+   * - A new namespace alone is listed and watched: for each resource that has an informer in other
+   *   namespaces, and for each controller and client over the factory. {@link hasSyncedIn} tells
+   *   when its objects are there. If the server refuses, logs, reports and {@link waitForCacheSync}
+   *   name the namespace, and its informers try again; the other namespaces go on.
+   * - A removed namespace is forgotten: its informers end and its objects are dropped, without a
+   *   call of any handler, because nothing was deleted. Controllers drop its requests and abort its
+   *   reconciles, and their `get` throws NAMESPACE_REMOVED, so that no reconcile takes the objects
+   *   for deleted. A client asks the server for them.
+   * - A namespace that comes back is listed anew: handlers get its objects as of an initial list.
+   * - Resources with a namespace of their own in `selections`, and cluster-scoped ones, stay.
+   *
+   * @throws CapstanError INVALID_ARGUMENT, also for a factory that was made without `namespaces`;
+   *   STOPPED after `shutdown`
+   * @example
+   * const factory = newSharedInformerFactory(transport, { namespaces: [] });
+   * const teams = newSharedInformerFactory(transport).informerFor(Namespace);
+   * const follow = () => {
+   *   const found = teams.lister().list({ labelSelector: 'team' });
+   *   return factory.setNamespaces(found.map(({ metadata }) => metadata.name));
+   * };
+   * teams.addEventHandler({ onAdd: follow, onUpdate: follow, onDelete: follow });
+   */
+  setNamespaces(namespaces: readonly string[]): Promise<void> {
+    const change = this.#namespaces.change(namespaces, this.#shuttingDown);
+    for (const namespace of change.added) this.#addNamespace(namespace);
+    if (change.added.length + change.removed.length > 0) this.#namespaces.tell(change);
+    const gone = new Set(change.removed);
+    const ending = [...this.#entries].filter(
+      ([, { inEach, namespace }]) => inEach !== undefined && gone.has(namespace),
+    );
+    return Promise.all(ending.map(([key, entry]) => this.#end(key, entry))).then(() => undefined);
+  }
+
+  /**
+   * Whether all informers of a namespace have synced: false if the factory does not have the
+   * namespace. Handlers may not have got all objects then.
+   */
+  hasSyncedIn(namespace: string): boolean {
+    if (this.#namespaces.current !== undefined && !this.#namespaces.has(namespace)) return false;
+    return [...this.#entries.values()].every(
+      (entry) => entry.namespace !== namespace || entry.informer.hasSynced(),
+    );
+  }
+
+  /**
+   * Calls a listener within each call of `setNamespaces`, until the returned function is called: to
+   * drop what a program keeps in memory for a removed namespace.
+   */
+  onNamespaces(listener: (change: NamespaceChange) => void): () => void {
+    return this.#namespaces.listen(listener);
+  }
+
+  /** @internal Whether a resource has an informer in each of the namespaces of `setNamespaces`. */
+  isInEachNamespace(resource: Resource<never, string>): boolean {
+    const { namespace, namespaces } = this.#selections.get(resourceId(resource)) ?? {};
+    return (
+      this.#namespaces.current !== undefined &&
+      resource.namespaced &&
+      namespace === undefined &&
+      namespaces === undefined
+    );
+  }
+
+  #addNamespace(namespace: string): void {
+    for (const { resource, selection } of this.#namespaces.inEach.values()) {
+      const { name } = this.#describe(resource, { ...selection, namespace });
+      try {
+        const informer = this.informerFor(resource, { ...selection, namespace });
+        if (this.#started !== undefined && !informer.hasStarted())
+          this.#run(name, informer as unknown as Entry['informer'], this.#started);
+      } catch (error) {
+        handleError(error, `informer of ${name}`);
+      }
+    }
   }
 
   /**
@@ -128,14 +216,24 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection = {},
   ): SharedIndexInformer<T, I> {
-    const { key, name, restricted, selected } = this.#describe(resource, selection);
+    const { key, name, restricted, selected, namespace, inEach } = this.#describe(
+      resource,
+      selection,
+    );
     let entry = this.#entries.get(key);
     if (entry === undefined) {
       if (this.#shuttingDown)
         throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
       const informer = this.#newInformer(resource, selected, restricted);
+      if (inEach !== undefined && this.#namespaces.has(namespace)) {
+        const { namespace: _, ...others } = selected;
+        this.#namespaces.inEach.set(inEach, {
+          resource: resource as unknown as Resource<never, never>,
+          selection: others,
+        });
+      }
       entry = {
-        name,
+        ...{ name, namespace, inEach },
         of: resourceId(resource),
         informer: informer as unknown as Entry['informer'],
       };
@@ -158,7 +256,8 @@ export class SharedInformerFactory {
     resource: Resource<T, never>,
     selection: InformerSelection = {},
   ): readonly string[] {
-    const { namespace = '', namespaces = [namespace] } = this.#options;
+    const { namespace = '' } = this.#options;
+    const namespaces = this.#namespaces.current ?? [namespace];
     const own = this.#selections.get(resourceId(resource));
     const one = selection.namespace ?? own?.namespace;
     if (one !== undefined) return [one];
@@ -286,10 +385,19 @@ export class SharedInformerFactory {
   start(options: { signal?: AbortSignal | undefined } = {}): void {
     requireSignalOptions(options, 'start()');
     if (this.#shuttingDown) return;
+    this.#started = options;
     for (const { name, informer } of this.#entries.values()) {
       if (informer.hasStarted()) continue; // started by an earlier call, or by the program
-      informer.run(options).catch((error) => handleError(error, `informer of ${name}`));
+      this.#run(name, informer, options);
     }
+  }
+
+  #run(
+    name: string,
+    informer: Entry['informer'],
+    options: { signal?: AbortSignal | undefined },
+  ): void {
+    informer.run(options).catch((error) => handleError(error, `informer of ${name}`));
   }
 
   /**
@@ -323,13 +431,20 @@ export class SharedInformerFactory {
     const { key } = this.#describe(resource, selection);
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
+    const { inEach } = entry;
+    const ended = this.#end(key, entry);
+    if (![...this.#entries.values()].some((other) => other.inEach === inEach))
+      this.#namespaces.inEach.delete(inEach ?? '');
+    await ended;
+    return true;
+  }
+
+  async #end(key: string, { informer }: Entry): Promise<void> {
     this.#entries.delete(key);
-    const { informer } = entry;
     this.#removed.add(informer);
     await informer.stop();
     // Stopped again, because the first call does not wait for a handler that called `remove`.
     void informer.stop().then(() => this.#removed.delete(informer));
-    return true;
   }
 
   /**
@@ -397,21 +512,26 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection,
   ): string {
-    const [namespace = '', ...more] = this.namespacesOf(
-      resource as Resource<never, never>,
-      selection,
-    );
-    if (more.length === 0) return namespace;
-    const all = [namespace, ...more].join(', ');
+    const all = this.namespacesOf(resource as Resource<never, never>, selection);
+    if (all.length === 1) return all[0] as string;
     const expected = `a namespace, as there is an informer of ${resource.plural} for each of`;
-    throw invalid('selection.namespace', `${expected} ${all}`, undefined);
+    const which = all.length === 0 ? 'those of setNamespaces()' : all.join(', ');
+    throw invalid('selection.namespace', `${expected} ${which}`, undefined);
   }
 
   /** The identity of an informer, as a key and as a name. */
   #describe<T, I extends string>(
     resource: Resource<T, I>,
     selection: InformerSelection,
-  ): { key: string; name: string; restricted: string; selected: InformerSelection } {
+  ): {
+    key: string;
+    name: string;
+    namespace: string;
+    /** The key but for the namespace; undefined if `setNamespaces` does not concern it. */
+    inEach: string | undefined;
+    restricted: string;
+    selected: InformerSelection;
+  } {
     if (typeof resource?.plural !== 'string') throw notResource('resource', resource);
     requireNames('selection', selection, 'selection', SELECTION_NAMES);
     const { namespaces: _, ...own }: ResourceSelection =
@@ -438,7 +558,11 @@ export class SharedInformerFactory {
       fieldSelector,
       metadataOnly,
     ]);
-    return { key, name: `${base}/${version}${restricted}`, restricted, selected };
+    const inEach = this.isInEachNamespace(resource as Resource<never, never>)
+      ? JSON.stringify([group, version, plural, labelSelector, fieldSelector, metadataOnly])
+      : undefined;
+    const name = `${base}/${version}${restricted}`;
+    return { key, name, namespace, inEach, restricted, selected };
   }
 }
 
@@ -473,10 +597,4 @@ function addMissingIndexers(
     }
   }
   if (Object.keys(missing).length > 0) informer.addIndexers(missing);
-}
-
-function byResourceId<V>(
-  map: ReadonlyMap<Resource<never, string>, V> | undefined,
-): ReadonlyMap<string, V> {
-  return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
 }

@@ -10,8 +10,17 @@ export interface Namespaces {
   readonly namespaces?: readonly string[] | undefined;
 }
 
-/** Throws CapstanError INVALID_ARGUMENT. @param name the name of the options, for messages */
-export function requireNamespaces(name: string, { namespace, namespaces }: Namespaces): void {
+/**
+ * Throws CapstanError INVALID_ARGUMENT.
+ *
+ * @param name the name of the options, for messages
+ * @param mayBeNone whether `namespaces` may be empty
+ */
+export function requireNamespaces(
+  name: string,
+  { namespace, namespaces }: Namespaces,
+  mayBeNone = false,
+): void {
   if (namespace !== undefined) requireString(`${name}.namespace`, namespace);
   if (namespaces === undefined) return;
   if (namespace !== undefined)
@@ -20,14 +29,20 @@ export function requireNamespaces(name: string, { namespace, namespaces }: Names
       `nothing beside ${name}.namespaces, which says it already`,
       namespace,
     );
+  if (mayBeNone && Array.isArray(namespaces) && namespaces.length === 0) return;
+  requireDistinct(`${name}.namespaces`, namespaces, mayBeNone ? '' : 'one at least and ');
+}
+
+/** Throws CapstanError INVALID_ARGUMENT unless these are names of namespaces, each once. */
+export function requireDistinct(
+  name: string,
+  namespaces: readonly string[],
+  atLeast: string,
+): void {
   const distinct =
     Array.isArray(namespaces) &&
-    namespaces.length > 0 &&
+    (namespaces.length > 0 || atLeast === '') &&
     new Set(namespaces).size === namespaces.length;
   if (!distinct || !namespaces.every((each) => typeof each === 'string' && each !== ''))
-    throw invalid(
-      `${name}.namespaces`,
-      'names of namespaces, one at least and each once',
-      namespaces,
-    );
+    throw invalid(name, `names of namespaces, ${atLeast}each once`, namespaces);
 }

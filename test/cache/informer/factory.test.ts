@@ -146,7 +146,7 @@ describe('a factory', () => {
   });
 
   test.each([
-    [{ namespaces: [] }],
+    [{ selections: new Map([[ConfigMaps, { namespaces: [] }]]) }],
     [{ namespaces: ['a', 'a'] }],
     [{ namespaces: ['a', ''] }],
     [{ namespaces: 'ab' as unknown as string[] }],
