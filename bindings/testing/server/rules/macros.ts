@@ -52,7 +52,7 @@ interface Macro {
 }
 
 /** The parts of the library's checker and evaluator that a macro calls. */
-interface Checker {
+interface MacroChecker {
   check(node: Node, context: unknown): unknown;
 }
 interface Evaluator {
@@ -72,7 +72,7 @@ export function registerMacros(env: Environment, { serialize }: Library): void {
       receiver,
       args,
       // The library parses one expression at a time, and this one belongs to another.
-      typeCheck(checker: Checker, macro: Macro, context: unknown) {
+      typeCheck(checker: MacroChecker, macro: Macro, context: unknown) {
         parser ??= env.clone();
         const [of, ...texts] = [macro.receiver, ...macro.args].map((node) => serialize(node));
         macro.body ??= parser.parse(expand(`(${of})`, ...texts)).ast;
