@@ -11,6 +11,7 @@ export const ROLES = 'CAPSTAN_LEAST_ROLE_ROLES';
 export const LEFT_OUT: Readonly<Record<string, string>> = {
   'control-plane': 'It starts and ends programs, and asks nothing.',
   envtest: 'It is about who the administrator and other users are.',
+  webhooks: 'Its webhook expects to be asked about the administrator.',
   rbac: 'It gives Roles to accounts, which needs all that they allow.',
   restricted: 'It gives Roles to accounts, which needs all that they allow.',
   namespaces: 'It gives Roles to accounts, which needs all that they allow.',
