@@ -70,6 +70,15 @@ const OTHER_VERBS = ['bind', 'escalate', 'impersonate', 'use', 'approve', 'sign'
 const LEASES = 'leases';
 
 /**
+ * Verbs on `signers`, which admission plugins check for writes of these resources. kubernetes:
+ * plugin/pkg/admission/certificates.
+ */
+const SIGNING: Readonly<Record<string, string>> = {
+  'certificatesigningrequests/approval': 'approve',
+  'certificatesigningrequests/status': 'sign',
+};
+
+/**
  * Verbs that a part of the package also needs in other situations: an informer lists if the server
  * has no watch list, and leader election creates a Lease that does not exist.
  */
@@ -110,7 +119,13 @@ export function needsOf(asked: readonly Asked[], { exact, everywhere, all }: Rol
     if (note === undefined) there.asked.push(one);
     else there.need = { ...there.need, note };
   };
-  for (const one of wanted) add(one, one.verb);
+  for (const one of wanted) {
+    add(one, one.verb);
+    const signing =
+      one.verb === 'update' || one.verb === 'patch' ? SIGNING[one.resource] : undefined;
+    if (signing !== undefined && one.group === 'certificates.k8s.io')
+      add({ ...one, resource: 'signers', names: ['*'] }, signing, `${one.resource} needs it`);
+  }
   for (const one of wanted)
     for (const { by, verbs, resource = one.resource } of TOGETHER) {
       const isOf = ({ group, resource: of, namespace, ...other }: Asked): boolean =>

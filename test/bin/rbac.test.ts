@@ -211,6 +211,22 @@ describe('prints', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('--exact or --all-namespaces')]);
   });
 
+  // The API server refused the approval, as no request says what its admission plugin checks.
+  test('what an approval of certificates needs', async () => {
+    const requests = 'certificates.k8s.io:certificatesigningrequests';
+    const file = record(
+      entry('update', `${requests}/approval`),
+      entry('patch', `${requests}/status`),
+    );
+    const roles = await printed(file);
+    expect(parse(roles).rules).toContainEqual({
+      apiGroups: ['certificates.k8s.io'],
+      resources: ['signers'],
+      verbs: ['approve', 'sign'],
+    });
+    expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
+  });
+
   test('nothing that every user may do, unless it is wanted', async () => {
     const review = entry('create', 'authorization.k8s.io:selfsubjectaccessreviews');
     const file = record(
