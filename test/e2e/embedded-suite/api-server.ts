@@ -316,7 +316,7 @@ async function provide(backend: Backend, { method, url, body }: Asked): Promise<
   }
   const plural = inside ?? rest.split('/')[0] ?? '';
   if (group === undefined || version === undefined || !isCustom(group)) return;
-  if (backend.made.has(`${plural}.${group}`)) return;
+  if (plural === '' || backend.made.has(`${plural}.${group}`)) return;
   const wanted = `${group}/${version}`;
   const { status, body: known } = await ask(backend, 'GET', `/apis/${wanted}`);
   const { resources = [] } = status === 200 ? (known as { resources?: { name: string }[] }) : {};

@@ -24,6 +24,13 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     'the ClusterRoles that a server begins with > an aggregated one has the rules of those that ' +
       'it selects',
   ],
+  'An APIService for the group of a definition is there already.': [
+    'the metadata of an object of /apis/apiregistration.k8s.io/v1/apiservices is not written ' +
+      'through its status',
+  ],
+  'The objects of definitions that are deleted as a collection stay on a real server.': [
+    'a definition > takes its objects and its resource away also when it is deleted with others',
+  ],
   'A kube-apiserver also answers in protobuf.': [
     'speaks JSON and YAML and says so',
     'a client that asks for protobuf alone gets 406',
