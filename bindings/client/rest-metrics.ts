@@ -62,7 +62,7 @@ export class RestClientMetrics {
   readonly #requests = new Map<string, number>();
   readonly #seconds = new Map<string, Histogram>();
   /** By FlowSchema and priority level, as the API server's headers tell. */
-  readonly flows = new FlowMetrics();
+  readonly flows: FlowMetrics = new FlowMetrics();
 
   /** @param code the status, or `<error>` if there was no answer */
   counted(code: string, method: string, host: string): void {

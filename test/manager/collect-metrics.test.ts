@@ -50,7 +50,7 @@ test('all collectors that fail are named in the response and reported', async ()
     status: 500,
     text: `An error has occurred while serving metrics:
 
-collector 6, an object of class Register: no figures
+collector 7, an object of class Register: no figures
 collector "wrong": "collector.text()" expected a string, got an object
 `,
   });

@@ -25,8 +25,22 @@ export const withDifferences = (page: string): string =>
   replaced(
     page,
     'differences',
-    intendedDifferences.map(({ what, why }) => `- **${capital(what)}.** ${why}`).join('\n'),
+    intendedDifferences.map(({ what, why }) => item(`**${capital(what)}.** ${why}`)).join('\n'),
   );
+
+/** An item of a list, whose lines end at 100 columns. */
+function item(text: string): string {
+  const lines: string[] = [];
+  let line = '-';
+  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
+    if (line.length + 1 + word.length <= 100) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = `  ${word}`;
+    }
+  }
+  return [...lines, line].join('\n');
+}
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
