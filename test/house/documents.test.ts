@@ -42,16 +42,18 @@ const PAGES = [
 ];
 
 /**
- * The paths that a page names: in backticks, with their line and the folders named before in it.
+ * The paths that a page names: in backticks, with their line and the folders that the paragraph
+ * names before.
  */
 function pathsIn(page: string): { path: string; line: number; before: string[] }[] {
   let inBlock = false;
+  let before: string[] = [];
   return read(page)
     .split('\n')
     .flatMap((text, index) => {
       if (text.startsWith('```')) inBlock = !inBlock;
       if (inBlock) return [];
-      const before: string[] = [];
+      if (/^\s*(?:$|[-|#]|\d+\.)/.test(text)) before = [];
       return [...text.matchAll(/`([^`]+)`/g)].flatMap(([, token = '']) => {
         if (!isPath(token)) return [];
         const found = { path: token, line: index + 1, before: [...before] };
@@ -69,7 +71,7 @@ function isPath(token: string): boolean {
 
 /**
  * A path is relative to the root, to a folder above the page, or to a folder that is named before
- * it in the line.
+ * it in the paragraph.
  */
 function exists({ path, before }: { path: string; before: string[] }, page: string): boolean {
   const bases = [''];

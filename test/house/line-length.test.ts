@@ -1,6 +1,6 @@
 /**
- * Lines of code, comments and tests end at 100 columns. biome wraps code; this test covers
- * comments, strings, test titles and the other languages too.
+ * Lines of code, comments, tests and documents end at 100 columns. biome wraps code; this test
+ * covers comments, strings, test titles, Markdown and the other languages too.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const COLUMNS = 100;
 /** A longer word (a URL, a hash, a regular expression) has no place to break. */
 const LONGEST_WORD = 60;
-/** Others are data, recordings, pictures and Markdown, whose tables cannot be broken. */
+/** Others are data, recordings and pictures. */
 const SOURCE = /\.(ts|mjs|go|css|html|sh|yaml)$/;
 const GENERATED = /^\/\*\*(?:(?!\*\/)[\s\S])*Written[\s*]+by scripts\//;
 /** Each line is a command for kubectl whose output is recorded, by the line. */
@@ -36,6 +36,20 @@ function longLines(text: string): number[] {
     .flatMap((line, i) => (line.length > COLUMNS && isBreakable(line) ? [i + 1] : []));
 }
 
+/** Markdown without what cannot be broken: front matter, tables, pictures, comments, code. */
+function proseOf(markdown: string): string {
+  let isCode = false;
+  return markdown
+    .replace(/^---\n[\s\S]*?\n---$/m, (front) => front.replace(/.+/g, ''))
+    .split('\n')
+    .map((line) => {
+      const isFence = /^\s*(```|~~~)/.test(line);
+      if (isFence) isCode = !isCode;
+      return isFence || isCode || /^(\s*\||!\[|<!--|`[^`]*`$)/.test(line) ? '' : line;
+    })
+    .join('\n');
+}
+
 describe('a line', () => {
   const words = (length: number): string => 'word '.repeat(length / 5);
 
@@ -47,6 +61,19 @@ describe('a line', () => {
     ['of another file', `/**\n * Data.\n */\n${words(105)}`, [4]],
   ])('%s', (_, text, lines) => {
     expect(longLines(text)).toEqual(lines);
+  });
+});
+
+describe('a line of Markdown', () => {
+  const long = 'word '.repeat(21);
+
+  it.each([
+    ['of prose', long, [1]],
+    ['of an item behind a block of code', `\`\`\`\n${long}\n\`\`\`\n- ${long}`, [4]],
+    ['of a table', `| ${long} |`, []],
+    ['of front matter', `---\ndescription: ${long}\n---\n\n${long}`, [5]],
+  ])('%s', (_, markdown, lines) => {
+    expect(longLines(proseOf(markdown))).toEqual(lines);
   });
 });
 
@@ -62,6 +89,19 @@ describe('the sources', () => {
     const long = paths.flatMap((path) =>
       longLines(readFileSync(`${root}/${path}`, 'utf8')).map((line) => `${path}:${line}`),
     );
+    expect(long).toEqual([]);
+  });
+});
+
+describe('the documents', () => {
+  it('have lines of at most 100 columns', () => {
+    const listed = execFileSync('git', ['ls-files', '*.md'], { cwd: root, encoding: 'utf8' });
+    const long = listed
+      .trimEnd()
+      .split('\n')
+      .flatMap((path) =>
+        longLines(proseOf(readFileSync(`${root}/${path}`, 'utf8'))).map((n) => `${path}:${n}`),
+      );
     expect(long).toEqual([]);
   });
 });

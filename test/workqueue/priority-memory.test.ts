@@ -112,12 +112,10 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
         const padding = 'x'.repeat(300);
         const filler = takeAll();
         for (let i = 0; i < 7_000; i++) {
-          // A page now and then: without a limit the instance takes an eighth more at once, and some
-          // seeds saw no refusal at all.
+          // A page now and then: without a limit the instance takes an eighth more at once, and
+          // some seeds saw no refusal at all.
           if (i % 200 === 0)
-            core.exports.memoryLimit(
-              core.exports.memoryPages() + (random.chance(0.1) ? 1 : 0),
-            );
+            core.exports.memoryLimit(core.exports.memoryPages() + (random.chance(0.1) ? 1 : 0));
           const roll = random.int(100);
           if (roll < 70) {
             const key = `${random.int(4_000)}${random.chance(0.3) ? padding : ''}`;
