@@ -212,7 +212,7 @@ test('the program converges with the permissions of its own account', async () =
   const kubeconfig = join(plane.folder, 'fox-den.kubeconfig');
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
   const environment = join(plane.folder, 'fox-den.env');
-  const settings = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'fox-den' };
+  const settings = { KUBECONFIG: kubeconfig };
   const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map(
     (name) => `${name}=127.0.0.1:0`,
   );
@@ -227,6 +227,7 @@ test('the program converges with the permissions of its own account', async () =
     `--env-file=${environment}`,
     '--enable-source-maps',
     bundle,
+    ...['--namespace', 'fox-den'],
   ]);
 
   await apply('deploy/samples/arcticfox.yaml');
