@@ -1,6 +1,7 @@
 /** The table of clients in docs/evidence/embedded-server.md, from the recorded answers. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { listItem } from '../helpers/list-item.ts';
 import { recordedOf } from './answers.ts';
 import { clientDifferences } from './differences.ts';
 
@@ -53,9 +54,8 @@ export function described(): string {
     return `| ${client} ${version} | ${what} | ${steps} | ${steps - other} |`;
   });
   const reasons = Map.groupBy(clientDifferences, ({ why }) => why);
-  const list = [...reasons].map(
-    ([why, of]) =>
-      `- ${why}: ${of.map(({ step }) => `\`${step.replace(/^\w+: /, '')}\``).join(', ')}`,
+  const list = [...reasons].map(([why, of]) =>
+    listItem(`${why}: ${of.map(({ step }) => `\`${step.replace(/^\w+: /, '')}\``).join(', ')}`),
   );
   return `${[
     '',

@@ -4,6 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { listItem } from '../../helpers/list-item.ts';
 import { intendedDifferences } from './differences.ts';
 import type { GroupCounts } from './outcome.ts';
 
@@ -25,22 +26,8 @@ export const withDifferences = (page: string): string =>
   replaced(
     page,
     'differences',
-    intendedDifferences.map(({ what, why }) => item(`**${capital(what)}.** ${why}`)).join('\n'),
+    intendedDifferences.map(({ what, why }) => listItem(`**${capital(what)}.** ${why}`)).join('\n'),
   );
-
-/** An item of a list, whose lines end at 100 columns. */
-function item(text: string): string {
-  const lines: string[] = [];
-  let line = '-';
-  for (const word of text.match(/(?:`[^`]*`|\S)+/g) ?? []) {
-    if (line.length + 1 + word.length <= 100) line += ` ${word}`;
-    else {
-      lines.push(line);
-      line = `  ${word}`;
-    }
-  }
-  return [...lines, line].join('\n');
-}
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
