@@ -12,6 +12,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   'control-plane': 'It starts and ends programs, and asks nothing.',
   envtest: 'It is about who the administrator and other users are.',
   webhooks: 'Its webhook expects to be asked about the administrator.',
+  'flow-metrics': 'It asks as users who have no Roles.',
   rbac: 'It gives Roles to accounts, which needs all that they allow.',
   restricted: 'It gives Roles to accounts, which needs all that they allow.',
   namespaces: 'It gives Roles to accounts, which needs all that they allow.',
