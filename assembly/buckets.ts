@@ -122,8 +122,9 @@ function growBuckets(table: Table): bool {
 }
 
 /**
- * A quarter full at most, so that most keys lie at their home, which a processor predicts; many
- * buckets five eighths: there memory counts, and probes stay within a cache line or two.
+ * Makes room for a key. A small table is filled to a quarter: most keys then lie at their home, and
+ * the processor predicts that. A large one is filled to five eighths, as memory counts there; its
+ * probes stay within one or two cache lines. False: no memory.
  */
 @inline
 export function bucketReady(table: Table): bool {
@@ -133,8 +134,8 @@ export function bucketReady(table: Table): bool {
 }
 
 /**
- * Puts a slot into a bucket of its hash, after bucketReady; `free` is the first free one that was
- * found when there were mask + 1.
+ * Puts a slot into a bucket, after bucketReady. `free`: the first free bucket for the hash, found
+ * while the table had `mask` + 1 buckets.
  */
 @inline
 export function placeSlot(table: Table, hash: u32, slot: u32, mask: u32, free: u32): void {

@@ -10,7 +10,7 @@ import { CROWDED, NOTHING, NO_MEMORY, SAME_HASH } from "./abi";
 import { bucketAt, bucketReady, placeSlot, slotReady, tableNew, takeSlot } from "./buckets";
 import { KEYED, Table, recordOf } from "./record";
 
-// So many buckets behind its home at most lies a key.
+// The farthest that a key may lie behind its home, in buckets.
 const REACH: u32 = 256;
 
 /** A table whose keys the host has, or null when there is no memory. */

@@ -1,5 +1,5 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /** `using` for what has dispose(), in engines that have `Symbol.dispose`. */
+/// <reference lib="esnext.disposable" preserve="true" />
 export function disposable(prototype: { dispose(): void }): void {
   if (Symbol.dispose === undefined) return;
   Object.defineProperty(prototype, Symbol.dispose, {

@@ -77,7 +77,7 @@ export type ErrorCode =
   | 'SHARD_SELECTOR'
   /** A later release has written a map of shards that this release cannot read. */
   | 'SHARD_OUTDATED'
-  /** The cache has a namespace no more: its objects are not known, but were not deleted. */
+  /** The cache no longer has a namespace: its objects are not known, but were not deleted. */
   | 'NAMESPACE_REMOVED'
   /** The caller's signal fired. */
   | 'ABORTED'

@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The cluster of a program that was started with certain flags, in a certain environment: its
  * kubeconfig, its proxy, and a transport to it.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';

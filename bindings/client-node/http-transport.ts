@@ -1,5 +1,5 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /** The transport for a URL with fixed headers and fixed TLS material. */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { invalid } from '../base/errors.ts';
 import { requireHeaderLists, requireUnshown } from '../base/http-headers.ts';

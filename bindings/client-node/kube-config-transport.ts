@@ -1,10 +1,10 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The transport for the current context of a KubeConfig. It keeps no credentials: address, TLS
  * material and headers are read from the KubeConfig for every request, so that a rotated token, a
  * renewed certificate or a new answer of an exec plugin is used from the next request on.
  * (client-node reads a token file once a minute, and after a 401.)
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { invalid } from '../base/errors.ts';
 import { requireNames } from '../base/names.ts';

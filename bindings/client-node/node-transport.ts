@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The transport of this folder: gets address and credentials for each request from its source, and
  * owns the connections.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import type { Agent as HttpAgent } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';

@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Records which permissions the requests of a program need, and which code sent them. `capstan
  * rbac` makes Roles from the record. apiserver: pkg/endpoints/request/requestinfo.go.
@@ -6,6 +5,7 @@
  * Invariants: the record changes and delays no request, and none fails because of it. Its size is
  * limited.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { invalid } from '../base/errors.ts';
 import {
   closeWith,

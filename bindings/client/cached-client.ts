@@ -388,7 +388,7 @@ export class CachedClient implements Client {
     return factory.isInEachNamespace(resource) && factory.namespaces()?.length === 0;
   }
 
-  /** Lets go of the caches of namespaces that the factory has no more. */
+  /** Lets go of the caches of namespaces that the factory no longer has. */
   #forgetRemoved(): void {
     const namespaces = this.#options.factory.namespaces();
     this.#namespaces = namespaces;

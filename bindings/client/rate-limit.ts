@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A client-side rate limit. Requests go out in the order in which they arrived and take one token
  * each; a request whose signal fires while it waits takes none. client-go:
  * util/flowcontrol/throttle.go, rest/request.go tryThrottle.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import { aborted, invalid, requireInteger } from '../base/errors.ts';

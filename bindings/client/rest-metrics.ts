@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Metrics of requests to the API server in Prometheus' text format, with the names and buckets of
  * Kubernetes. client-go: tools/metrics, rest/request.go; controller-runtime:
@@ -7,6 +6,7 @@
  * Requests are passed to the inner transport unchanged and without delay; a watch's body is not
  * touched.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import {

@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The controller: it starts its sources, reads requests from one queue, and runs the workers that
  * reconcile them, until it is stopped. controller-runtime: pkg/internal/controller/controller.go.
@@ -10,6 +9,7 @@
  * - Work that needs the lease begins only while the lease is valid.
  * - When `run` has settled, no worker, timer or handler of the controller is left running.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -517,7 +517,7 @@ export class ReconcileLoop<T extends object> implements Controller, ShardWorker 
     }
   }
 
-  /** A request whose namespace the cache has no more. */
+  /** A request whose namespace the cache no longer has. */
   #drop(request: Request): void {
     this.#causes.take(request);
     try {

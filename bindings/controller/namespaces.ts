@@ -3,7 +3,7 @@
  *
  * - A request in a namespace waits until all sources of that namespace have synced: its objects are
  *   not absent, they have not been listed.
- * - A request in a namespace that the cache has no more is dropped, and its reconcile is aborted:
+ * - A request in a namespace that the cache no longer has is dropped, and its reconcile is aborted:
  *   its objects were not deleted.
  */
 
@@ -38,7 +38,7 @@ export interface FollowingController {
 export function namespaceRemoved(namespace: string): CapstanError {
   return new CapstanError(
     'NAMESPACE_REMOVED',
-    `the cache has the namespace "${namespace}" no more (setNamespaces): its objects were not ` +
+    `the cache no longer has the namespace "${namespace}" (setNamespaces): its objects were not ` +
       'deleted, but they are not known here',
   );
 }
@@ -55,7 +55,7 @@ export class FollowedNamespaces {
   readonly #plan: NamespacePlan;
   readonly #host: FollowingController;
   readonly #byName = new Map<string, FollowedNamespace>();
-  /** Namespaces that the cache has had, and has no more. */
+  /** Namespaces that the cache had and no longer has. */
   readonly #removed = new Set<string>();
   readonly #unfollow: () => void;
 

@@ -7,18 +7,10 @@
  */
 
 import { CapstanError, invalid, requireFunction, show } from '../base/errors.ts';
-import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { type Request, requestKey } from '../base/request.ts';
-import type {
-  AddOptions,
-  GotWithPriority,
-  RateLimiter,
-  Snapshot,
-  SnapshotOptions,
-} from '../workqueue/index.ts';
+import type { RateLimiter } from '../workqueue/index.ts';
 import { requireSameKeys } from '../workqueue/limiters.ts';
-import type { RequestQueue } from './request-queue.ts';
 
 /** A type of requests that {@link defineRequest} has made. */
 export interface RequestType<R> {
@@ -138,11 +130,6 @@ export class RequestCarrier<R> {
       numRequeues: (request) => limiter.numRequeues(this.own(request)),
     };
   }
-
-  /** @param queue a user-supplied queue of such requests */
-  queue(queue: RequestQueue): RequestQueue {
-    return new OwnTypeQueue(this, queue as RequestQueue<R>);
-  }
 }
 
 function textOf<R>(what: string, of: (request: R) => string, request: R): string {
@@ -159,86 +146,4 @@ function textOf<R>(what: string, of: (request: R) => string, request: R): string
   }
   if (typeof text === 'string') return text;
   throw invalid(`${what}(request)`, 'a string', text);
-}
-
-/** A queue of a program's own requests, as the controller knows queues. */
-class OwnTypeQueue<R> implements RequestQueue {
-  readonly #carrier: RequestCarrier<R>;
-  readonly #queue: RequestQueue<R>;
-
-  constructor(carrier: RequestCarrier<R>, queue: RequestQueue<R>) {
-    this.#carrier = carrier;
-    this.#queue = queue;
-  }
-
-  get hasPriorities(): boolean {
-    return this.#queue.hasPriorities;
-  }
-
-  addWithOpts(options: AddOptions, request: Request): boolean {
-    return this.#queue.addWithOpts(options, this.#carrier.own(request));
-  }
-
-  /** An item that has no key now, which no source has added, is reported and dropped. */
-  async getWithPriority(options: {
-    taken: (request: Request) => void;
-  }): Promise<GotWithPriority<Request>> {
-    for (;;) {
-      let request: Request | undefined;
-      const taken = (item: R): void => {
-        request = this.#carried(item);
-        if (request !== undefined) options.taken(request);
-      };
-      const got = await this.#queue.getWithPriority({ taken });
-      if (got.shutdown) return got;
-      if (request !== undefined) return { ...got, item: request };
-      this.#queue.done(got.item);
-    }
-  }
-
-  done(request: Request): void {
-    this.#queue.done(this.#carrier.own(request));
-  }
-
-  forget(request: Request): void {
-    this.#queue.forget(this.#carrier.own(request));
-  }
-
-  numRequeues(request: Request): number {
-    return this.#queue.numRequeues(this.#carrier.own(request));
-  }
-
-  waitOf(request: Request): number | undefined {
-    return this.#queue.waitOf(this.#carrier.own(request));
-  }
-
-  snapshot(options: SnapshotOptions): Snapshot<Request> {
-    const { keys, ...rest } = this.#queue.snapshot(options);
-    const carried = keys.flatMap((key) => {
-      const item = this.#carried(key.item);
-      return item === undefined ? [] : [{ ...key, item }];
-    });
-    return { ...rest, keys: carried };
-  }
-
-  counts(): { ready: number; waiting: number } {
-    return this.#queue.counts();
-  }
-
-  shutDown(): void {
-    this.#queue.shutDown();
-  }
-
-  dispose(): void {
-    this.#queue.dispose();
-  }
-
-  #carried(item: R): Request | undefined {
-    try {
-      return this.#carrier.carry(item);
-    } catch (error) {
-      handleError(error, 'an item of the queue that newQueue() has made, which is dropped');
-      return undefined;
-    }
-  }
 }

@@ -110,7 +110,7 @@ export function wrapQueue(queue: unknown, carrier?: RequestCarrier<Request>): Re
     queue instanceof PriorityQueue
       ? new PriorityQueueAdapter(queue, false)
       : new RateLimitingQueueAdapter(queue, false);
-  return carrier?.queue(adapter) ?? adapter;
+  return carrier === undefined ? adapter : new OwnTypeQueue(carrier, adapter);
 }
 
 function requireQueueOfRequests(queue: RateLimitingQueue<Request>): void {
@@ -223,5 +223,87 @@ class RateLimitingQueueAdapter
     taken: (request: Request) => void;
   }): Promise<GotWithPriority<Request>> {
     return { ...(await this.queue.get(options)), priority: 0 };
+  }
+}
+
+/** A queue of a program's own requests, as the controller knows queues. */
+class OwnTypeQueue<R> implements RequestQueue {
+  readonly #carrier: RequestCarrier<R>;
+  readonly #queue: RequestQueue<R>;
+
+  constructor(carrier: RequestCarrier<R>, queue: RequestQueue<R>) {
+    this.#carrier = carrier;
+    this.#queue = queue;
+  }
+
+  get hasPriorities(): boolean {
+    return this.#queue.hasPriorities;
+  }
+
+  addWithOpts(options: AddOptions, request: Request): boolean {
+    return this.#queue.addWithOpts(options, this.#carrier.own(request));
+  }
+
+  /** An item that has no key now, which no source has added, is reported and dropped. */
+  async getWithPriority(options: {
+    taken: (request: Request) => void;
+  }): Promise<GotWithPriority<Request>> {
+    for (;;) {
+      let request: Request | undefined;
+      const taken = (item: R): void => {
+        request = this.#carried(item);
+        if (request !== undefined) options.taken(request);
+      };
+      const got = await this.#queue.getWithPriority({ taken });
+      if (got.shutdown) return got;
+      if (request !== undefined) return { ...got, item: request };
+      this.#queue.done(got.item);
+    }
+  }
+
+  done(request: Request): void {
+    this.#queue.done(this.#carrier.own(request));
+  }
+
+  forget(request: Request): void {
+    this.#queue.forget(this.#carrier.own(request));
+  }
+
+  numRequeues(request: Request): number {
+    return this.#queue.numRequeues(this.#carrier.own(request));
+  }
+
+  waitOf(request: Request): number | undefined {
+    return this.#queue.waitOf(this.#carrier.own(request));
+  }
+
+  snapshot(options: SnapshotOptions): Snapshot<Request> {
+    const { keys, ...rest } = this.#queue.snapshot(options);
+    const carried = keys.flatMap((key) => {
+      const item = this.#carried(key.item);
+      return item === undefined ? [] : [{ ...key, item }];
+    });
+    return { ...rest, keys: carried };
+  }
+
+  counts(): { ready: number; waiting: number } {
+    return this.#queue.counts();
+  }
+
+  shutDown(): void {
+    this.#queue.shutDown();
+  }
+
+  dispose(): void {
+    this.#queue.dispose();
+  }
+
+  #carried(item: R): Request | undefined {
+    try {
+      return this.#carrier.carry(item);
+    } catch (error) {
+      handleError(error, 'an item of the queue that newQueue() has made, which is dropped');
+      return undefined;
+    }
   }
 }

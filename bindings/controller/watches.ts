@@ -134,7 +134,7 @@ class ResourceCaches {
   selections: readonly InformerSelection[];
   /** Whether the namespaces are those of the cache, which may change. */
   readonly #follows: boolean;
-  /** Namespaces that the cache has had, and has no more. */
+  /** Namespaces that the cache had and no longer has. */
   readonly #removed = new Set<string>();
   readonly #cache: SharedInformerFactory;
   readonly #resource: Resource<never, string>;
@@ -170,7 +170,7 @@ class ResourceCaches {
 
   /**
    * The indexer that has the objects of a namespace. Throws CapstanError NAMESPACE_REMOVED for one
-   * that the cache has no more.
+   * that the cache no longer has.
    */
   of(namespace: string): Indexer<never, string> | undefined {
     if (this.#only !== undefined) return this.#only;

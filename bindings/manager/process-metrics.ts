@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The metrics of the process, with the names of Prometheus' client libraries (process_*) and of
  * prom-client (nodejs_*). They are read on each scrape; only the event-loop delay is sampled by
  * Node between `start` and `close`.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { expositionText, metricFamily } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';

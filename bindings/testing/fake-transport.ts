@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The embedded API server without a socket: a Transport whose requests are answered in this
  * process. Answers, streams and faults are those of ApiServer, by the same code, and all times come
  * from the clock.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { CapstanError } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';

@@ -1,7 +1,7 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Starts the embedded API server or a real one, by a switch, so that the same tests run on both.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { randomBytes } from 'node:crypto';
 import { environmentVariable } from '../base/environment.ts';
 import { invalid } from '../base/errors.ts';

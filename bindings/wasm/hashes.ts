@@ -29,7 +29,7 @@ export function firstHashing(): How {
   return first;
 }
 
-/** A new key that meets as many others of its hash makes the table hash in another way. */
+/** A new key that finds so many others with its hash makes the table hash in another way. */
 export const ALIKE = 8;
 
 /** The keys of a table whose keys collide under both hashes. */

@@ -1,8 +1,8 @@
 /**
- * Which side finds the slots of keys. The core, on Node, where it reads a character for about the
- * price of a load. JS elsewhere: a read costs more than twice as much in Deno, Chromium and
- * Firefox, in Bun more than a look-up in JS, and engines without string functions take 240 to
- * 300 ns to hash a key. JS also for tables made while the host gives no seed.
+ * Which side finds the slots of a cache's keys and index values. The core on Node, where it reads a
+ * character for about the price of a load. JS elsewhere: a read costs more than twice as much in
+ * Deno, Chromium and Firefox, in Bun more than a look-up in JS, and engines without string
+ * functions take 240 to 300 ns to hash a key. JS also for tables made while the host gives no seed.
  */
 
 export type KeyMode = 'wasm' | 'js';

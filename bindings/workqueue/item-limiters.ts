@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * Rate limiters that count the failures of each item, and client-go's default limiters, which are
  * made of them. Failures are kept until forget(): a caller that never forgets keeps every key that
  * it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { requireClock, systemClock } from '../base/clock.ts';
 import { disposable } from '../base/disposable.ts';
 import { requireFunction, requireMs, requireNumber } from '../base/errors.ts';

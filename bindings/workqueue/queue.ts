@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The work queue over the Wasm core (assembly/queue.ts): client-go util/workqueue/queue.go.
  *
@@ -12,6 +11,7 @@
  * - The core has the keys and their states, JS has the items: `items[slot]` is set exactly while
  *   the slot is in use.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { type Clock, systemClock } from '../base/clock.ts';
 import { disposable } from '../base/disposable.ts';
 import { aborted, type CapstanError, invalid, requireInteger } from '../base/errors.ts';

@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * SharedInformerFactory: one shared informer for each resource. client-go: informers/factory.go,
  * and dynamic/dynamicinformer, as there is only one type of informer here.
@@ -6,6 +5,7 @@
  * Invariant: calls with the same resource, namespace, selectors and `metadataOnly` get the same
  * informer, so that the objects are listed, watched and stored once.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';

@@ -1,4 +1,3 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * SharedIndexInformer: one list and watch, one indexed store, any number of handlers.
  *
@@ -9,6 +8,7 @@
  * moment gets those and then every later delta, none missing and none twice. client-go:
  * tools/cache/shared_informer.go.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { calls } from '../../base/calls.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';

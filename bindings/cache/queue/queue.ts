@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * What `RealFIFO` and `DeltaFIFO` share: the interface `Queue`, waiting for a delta, the state of
  * the initial population, and access to the known objects. client-go: tools/cache/fifo.go Queue,
  * QueueWithBatch.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { aborted, CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';

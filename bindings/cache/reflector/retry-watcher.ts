@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * RetryWatcher: a watch that is opened again, after the version of the last event, when the stream
  * ends or fails. It never lists, so it ends with an error where only a list could help. client-go:
  * tools/watch/retrywatcher.go.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { guardRandom } from '../../base/backoff.ts';
 import { leaving } from '../../base/cancellable-generator.ts';

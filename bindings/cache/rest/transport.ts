@@ -1,10 +1,10 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The interface to the network, and its implementation over fetch: one HTTP exchange, request →
  * status, headers, bytes. A transport repeats nothing (rest.ts does) and decodes nothing
  * (decode/frames.ts does). If no answer comes, or not all of it, it rejects with a TransportError,
  * whose `kind` decides what the layers above do.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { CapstanError, hasCode, invalid, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
 import { namesOf, requireNames } from '../../base/names.ts';

@@ -1,9 +1,9 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The event recorder: writes Events about what a controller did or failed to do. It never blocks
  * and never throws; Events that it cannot write are counted and reported to its logger or through
  * handleError. client-go: tools/events.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 
 import { guardRandom } from '../../base/backoff.ts';
 import { type Clock, systemClock, wallNowOf } from '../../base/clock.ts';

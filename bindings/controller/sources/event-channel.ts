@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A channel from the program's callbacks (webhooks, sockets, timers) to a channel source, for what
  * Go programs use a chan.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { GenericEvent } from '../source.ts';

@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A control plane for tests: one etcd and one kube-apiserver on 127.0.0.1, with TLS, client
  * certificates and tokens. controller-runtime: pkg/envtest.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
-/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The embedded API server on a socket; serving.ts handles the requests. Invariants: `stop` leaves
  * no socket, timer or listener behind; a fault that was removed hits no later request.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
