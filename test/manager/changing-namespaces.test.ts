@@ -22,6 +22,7 @@ import {
   Widgets,
   widget,
 } from '../helpers/resources.ts';
+import { startManager } from './start-manager.ts';
 
 const reported = collectErrors();
 const seed = testSeed();
@@ -46,16 +47,7 @@ function cluster(namespaces: readonly string[]) {
     },
   };
   const manager = newManager({ transport: line, clock, cache: { namespaces } });
-  const end = new AbortController();
-  const start = async (): Promise<void> => {
-    const running = manager.start({ signal: end.signal });
-    onTestFinished(async () => {
-      end.abort();
-      await clock.settle();
-      await running;
-    });
-    await clock.settle();
-  };
+  const start = (): Promise<void> => startManager(manager, clock);
   const others = newClient({ transport });
   const put = async (namespace: string, ...names: string[]): Promise<void> => {
     for (const name of names) await others.create(Widgets, widget(name, {}, { namespace }));

@@ -32,6 +32,7 @@ import {
   Widgets,
   widget,
 } from '../helpers/resources.ts';
+import { startManager } from './start-manager.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',
@@ -64,18 +65,9 @@ async function started(
 ) {
   const { clock, transport, errors, others } = cluster();
   const manager = newManager({ transport, clock, cache });
-  const end = new AbortController();
   return {
     ...{ clock, transport, errors, others, manager },
-    async start(): Promise<void> {
-      const running = manager.start({ signal: end.signal });
-      onTestFinished(async () => {
-        end.abort();
-        await clock.settle();
-        await running;
-      });
-      await clock.settle();
-    },
+    start: () => startManager(manager, clock),
   };
 }
 
