@@ -62,11 +62,11 @@ export interface ConnectedCluster<C> {
 
 /**
  * Connects to the cluster of a kubeconfig or of the Pod, with the proxy of the environment. It
- * takes the first that there is of
+ * takes the first of these that exists:
  *
  * - the file `choice.kubeconfig`,
- * - the files of `KUBECONFIG` that exist: of two clusters, users or contexts with one name the
- *   first counts, and so does the first current context,
+ * - the files of `KUBECONFIG` that exist: of two clusters, users or contexts with the same
+ *   name the first counts, and so does the first current context,
  * - the service account of the Pod, unless `choice.context` names a context,
  * - `~/.kube/config`.
  *
