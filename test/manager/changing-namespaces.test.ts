@@ -22,7 +22,7 @@ import {
   Widgets,
   widget,
 } from '../helpers/resources.ts';
-import { startManager } from './start-manager.ts';
+import { runManager } from './run-manager.ts';
 
 const reported = collectErrors();
 const seed = testSeed();
@@ -47,7 +47,7 @@ function cluster(namespaces: readonly string[]) {
     },
   };
   const manager = newManager({ transport: line, clock, cache: { namespaces } });
-  const start = (): Promise<void> => startManager(manager, clock);
+  const start = (): Promise<void> => runManager(manager, clock);
   const others = newClient({ transport });
   const put = async (namespace: string, ...names: string[]): Promise<void> => {
     for (const name of names) await others.create(Widgets, widget(name, {}, { namespace }));

@@ -32,7 +32,7 @@ import {
   Widgets,
   widget,
 } from '../helpers/resources.ts';
-import { startManager } from './start-manager.ts';
+import { runManager } from './run-manager.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',
@@ -67,7 +67,7 @@ async function started(
   const manager = newManager({ transport, clock, cache });
   return {
     ...{ clock, transport, errors, others, manager },
-    start: () => startManager(manager, clock),
+    start: () => runManager(manager, clock),
   };
 }
 

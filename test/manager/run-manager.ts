@@ -4,7 +4,7 @@ import type { FakeClock } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
 
 /** Starts the manager, and resolves when it has settled. It ends when the test does. */
-export async function startManager(
+export async function runManager(
   manager: ReturnType<typeof newManager>,
   clock: FakeClock,
 ): Promise<void> {
