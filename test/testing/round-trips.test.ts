@@ -99,7 +99,7 @@ describe('roundTrips', () => {
     await roundTrips(losing, [V1beta1, V1], { seed, ignore: ['spec.port'] });
   });
 
-  test.each<[string, Conversion<Beta, Hub>, string, string]>([
+  test.each<[string, Conversion<Beta, Hub>, string, string | RegExp]>([
     [
       'an item of a list',
       {
@@ -123,10 +123,13 @@ describe('roundTrips', () => {
       'a value that is made another',
       {
         ...good,
-        fromHub: (h) => good.fromHub({ ...h, spec: { ...h.spec, host: h.spec.host.trim() } }),
+        fromHub: (h) => {
+          const host = [...h.spec.host].slice(0, -1).join('');
+          return good.fromHub({ ...h, spec: { ...h.spec, host } });
+        },
       },
       'spec.address',
-      'was " " and comes back as ""',
+      /was ".+" and comes back as ""/,
     ],
     [
       'a member that is added',
@@ -173,7 +176,7 @@ describe('roundTrips', () => {
     ],
   ])('finds %s', async (_, conversion, path, what) => {
     const error = await failureOf(conversion, [V1beta1, V1]);
-    expect(error.message).toContain(what);
+    expect(error.message).toMatch(what);
     expect(error.path).toBe(path);
   });
 
