@@ -120,7 +120,9 @@ export class Chunks implements ChunkIterator {
   }
 
   whenArrived(run: () => void): void {
-    this.#onArrival = run;
+    // The body may have ended while the reader was busy: nothing else would call `run`.
+    if (this.#hasEnded) queueMicrotask(run);
+    else this.#onArrival = run;
   }
 
   /** A body that was read to its end keeps its connection. */
@@ -158,11 +160,16 @@ export class Chunks implements ChunkIterator {
     return false;
   }
 
+  /** The stream gives nothing more. */
+  get #hasEnded(): boolean {
+    return this.#over || this.#failure !== undefined || this.#ended || this.#closed;
+  }
+
   /** Returns true at the end; throws once if it came too early. Called when no chunk is left. */
   #isOver(): boolean {
     if (this.#over) return true;
     const { signal, what, whole } = this.#source;
-    this.#over = signal?.aborted || this.#failure !== undefined || this.#ended || this.#closed;
+    this.#over = signal?.aborted || this.#hasEnded;
     if (signal?.aborted) throw failed('aborted', what, signal.reason);
     if (!this.#over || (this.#ended && whole())) return this.#over;
     throw failed('reset', what, this.#failure);

@@ -80,6 +80,26 @@ test('a reader is told once of what has arrived, and of the end', async () => {
   expect(await chunks.next()).toEqual({ done: true, value: undefined });
 });
 
+// A watch whose connection was cut while its events were processed was never opened again.
+test.each<[string, (stream: Readable) => void]>([
+  ['ended', (stream) => void stream.push(null)],
+  ['was cut', (stream) => void stream.destroy()],
+  ['failed', (stream) => void stream.destroy(new Error('reset'))],
+])('a body that %s while its reader was busy is told of when it waits', async (_, end) => {
+  const { stream, chunks } = body();
+  stream.push(bytes('a'));
+  await macrotask();
+  expect(textOf(chunks.arrived())).toBe('a');
+  end(stream);
+  await macrotask();
+  expect(chunks.arrived()).toBeUndefined();
+  let told = 0;
+  chunks.whenArrived(() => told++);
+  expect(told).toBe(0); // never inside of the call
+  await macrotask();
+  expect(told).toBe(1);
+});
+
 test('a reader that has left is told of nothing', async () => {
   const { stream, chunks } = body();
   let told = 0;

@@ -17,6 +17,8 @@ import { newClient } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
+import { macrotask, systemClock } from '../../bindings/base/clock.ts';
+import { Exchange } from '../../bindings/cache/rest/exchange.ts';
 import { bodyText, serve } from '../helpers/http-servers.ts';
 import { configMap } from '../helpers/resources.ts';
 import { ca, cleanups as fixtureCleanups, startServer as startH2 } from './http2-transports.ts';
@@ -134,6 +136,30 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     stop.abort();
     await running;
     expect(others).toBe(0);
+  });
+
+  // A watch whose connection was cut while its events were processed was never opened again.
+  test.each(['ends', 'is cut'])('a body that %s while its reader is busy', async (how) => {
+    const finish = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    const transport = await transportTo((_, response) => {
+      response.on('close', () => closed.resolve());
+      response.write('a');
+      void finish.promise.then(() => (how === 'ends' ? response.end() : response.destroy()));
+    });
+    const request = { method: 'GET', path: '/' };
+    const { signal } = new AbortController();
+    const exchange = await Exchange.open(transport, request, { clock: systemClock, signal });
+    expect(await exchange.ready()).toBe(true);
+    expect(exchange.arrived()).toHaveLength(1);
+    finish.resolve();
+    await closed.promise;
+    for (let turn = 0; turn < 20; turn++) await macrotask();
+    expect(exchange.arrived()).toBeUndefined();
+    expect(await exchange.ready()).toBe(false);
+    if (how === 'ends') expect(exchange.failure).toBeUndefined();
+    else expect(exchange.failure).toMatchObject({ code: 'TRANSPORT', kind: 'reset' });
+    exchange.close();
   });
 
   test('sends user and password of the address as Basic authorization', async () => {
