@@ -1,6 +1,6 @@
 /**
- * How often each key has failed. The core knows keys and gives them slots (item-slots.ts); the
- * counts lie here, by slot.
+ * How often each key has failed. The core knows keys and gives them slots of a table; the counts
+ * lie here, by slot.
  *
  * - A forgotten key keeps its slot for a while, with a count of zero: most keys fail again, and
  *   then need no new slot. While more than SPARE keys plus the live ones are zero, each
@@ -13,49 +13,103 @@
  *   looked at, and each add() looks at EXPIRE slots in turn and gives back those whose time is
  *   over. Its slot is gone after half as many calls as there are slots, so there are at most twice
  *   as many slots as keys that fail within their time.
+ * - Hashing a key is most of the cost of a look-up, and callers name the same key several times in
+ *   a row (when, numRequeues, forget), or many keys in the same order again (when a server is away,
+ *   every key fails in the order in which it failed before). So two slots are guessed first: that
+ *   of the key that was named last and, for add(), the slot that came after the previous one the
+ *   last time. A guess counts only if the keys are equal, so a wrong guess costs one string
+ *   comparison, which is immediate for the same string object. If guesses fail, they are made
+ *   rarely.
+ *
+ * Invariant: a key has a slot exactly while the core's record is in use.
  */
 import type { Clock } from '../base/clock.ts';
 import { invalid } from '../base/errors.ts';
-import { sharedCore } from '../wasm/core.ts';
-import type { KeyFunction } from '../wasm/keys.ts';
-import { ItemSlots, NEW } from './item-slots.ts';
+import { type Core, type CoreExports, disposedExports, NOTHING, sharedCore } from '../wasm/core.ts';
+import {
+  isRequestKey,
+  type KeyFunction,
+  type KeyTable,
+  keyTable,
+  limitedItem,
+  nameOf,
+  namespaceOf,
+  readRequest,
+  textFunction,
+} from '../wasm/keys.ts';
+import { giveBack, type Holding, hold } from './core-resources.ts';
 
 const MOST = 0x7fffffff; // counts end here
+const NEW = -1; // the count of a slot that has just been given out
 const SPARE = 64;
 const SWEEP = 4;
 const EXPIRE = 2;
 /** A table with more slots than this is freed when no key is live. */
 const SMALL = 1024;
+/**
+ * Texts are kept for slots below this alone, so that they take 1 MB at most; slots above are never
+ * guessed as followers.
+ */
+const REMEMBERED = 1 << 17;
+/** After so many wrong guesses in a row only one look-up in 32 guesses. */
+const PATIENCE = 8;
+const RARELY = 31;
+
+const disposed = disposedExports('the limiter');
+
+/** Passes a request that was read to a table, which reads it again. */
+const carrier = { namespace: '', name: '' };
 
 export interface FailureOptions<T> {
-  key: KeyFunction<T> | undefined;
-  forgetAfter: number | undefined;
+  key?: KeyFunction<T> | undefined;
+  forgetAfter?: number | undefined;
   clock: Clock;
 }
 
 export class Failures<T> {
-  readonly #slots: ItemSlots<T>;
-  #live = 0; // counts above zero
-  #zeros = 0; // forgotten keys that have a slot yet
-  #top = 0; // slots from here on were never used
-  #hand = 0; // the slot that the sweep looked at last
+  readonly #core: Core = sharedCore();
+  readonly #key: KeyFunction<T> | undefined;
+  readonly #text: KeyFunction<T>;
+  readonly #pairs: boolean;
+  // the exports at construction; if those of the core differ, the instance is poisoned
+  #exports: CoreExports = this.#core.exports;
+  #holding: Holding;
+  #table: KeyTable<unknown>;
 
   readonly #clock: Clock;
   readonly #forgetAfter: number; // Infinity: never
   #now = 0; // as of the call that is running
-  // with forgetAfter, by slot: when its count expires
-  #ends: Float64Array | undefined;
 
-  constructor({ key, forgetAfter, clock }: FailureOptions<T>) {
-    this.keyless = key === undefined;
-    this.#slots = new ItemSlots(sharedCore(), key);
+  #live = 0; // counts above zero
+  #zeros = 0; // forgotten keys that have a slot yet
+  #top = 0; // slots from here on were never used
+  #hand = 0; // the slot that the sweep looked at last
+  // By slot, two: the count; the slot that failed after this one the last time.
+  #words: Int32Array = roomFor(SPARE);
+  #ends: Float64Array | undefined; // with forgetAfter, by slot: when its count expires
+
+  // The key that was named last: its name (or text), namespace (of requests) and slot.
+  #name: string | undefined;
+  #namespace = '';
+  #slot = 0;
+  #names: (string | undefined)[] = []; // by slot
+  #namespaces: string[] = []; // by slot, for requests
+  #added = 0; // the slot that failed last
+  #wrong = 0; // guesses that failed or were not made since one held
+
+  constructor({ key, forgetAfter = Number.POSITIVE_INFINITY, clock }: FailureOptions<T>) {
+    this.#key = key;
+    this.#text = key === undefined ? limitedItem : textFunction(key);
+    this.#pairs = isRequestKey(key);
     this.#clock = clock;
-    this.#forgetAfter = forgetAfter ?? Number.POSITIVE_INFINITY;
-    if (this.#forgetAfter < Number.POSITIVE_INFINITY) this.#ends = new Float64Array(SPARE);
+    this.#forgetAfter = forgetAfter;
+    if (forgetAfter < Number.POSITIVE_INFINITY) this.#ends = new Float64Array(SPARE);
+    const handle = this.#core.exports.keysNew();
+    if (handle === 0) throw this.#core.outOfMemory();
+    this.#holding = { core: this.#core, handle, free: 'keysFree' };
+    this.#table = this.#makeTable(handle);
+    hold(this, this.#holding);
   }
-
-  /** Whether it takes only strings and requests. */
-  readonly keyless: boolean;
 
   /** Slots in use: live keys and forgotten ones. */
   get size(): number {
@@ -68,45 +122,42 @@ export class Failures<T> {
       this.#readClock();
       this.#sweep(EXPIRE);
     }
-    const slot = this.#slots.intern(item);
-    const count = this.#slots.value(slot);
+    const slot = this.#intern(item);
+    const count = this.#words[2 * slot] as number;
     if (count <= 0) {
-      this.#begin(slot, count);
-      return 0;
+      if (count === 0) this.#zeros--;
+      else {
+        this.#remember(slot);
+        this.#top = Math.max(this.#top, slot + 1);
+      }
+      this.#live++;
     }
-    if (this.#ends !== undefined && this.#isOver(slot)) {
-      this.#slots.setValue(slot, 1);
-      return 0;
-    }
-    if (count < MOST) this.#slots.setValue(slot, count + 1);
-    return count;
+    const before = count <= 0 || this.#isOver(slot) ? 0 : count;
+    this.#words[2 * slot] = Math.min(before + 1, MOST);
+    return before;
   }
 
   /** The key that was counted last now waits for `ms`. */
   waits(ms: number): void {
     if (this.#ends !== undefined)
-      this.#ends[this.#slots.last] = this.#now + Math.max(ms, 0) + this.#forgetAfter;
+      this.#ends[this.#slot] = this.#now + Math.max(ms, 0) + this.#forgetAfter;
   }
 
   count(item: T): number {
-    if (this.#live === 0) {
-      this.#slots.check(item);
-      return 0;
-    }
-    if (this.#ends !== undefined) this.#readClock();
-    const slot = this.#slots.find(item);
-    if (slot < 0 || (this.#ends !== undefined && this.#isOver(slot))) return 0;
-    return Math.max(this.#slots.value(slot), 0);
+    // first: a user's clock may read another key
+    if (this.#ends !== undefined && this.#live > 0) this.#readClock();
+    const name = this.#read(item);
+    if (this.#live === 0) return 0;
+    const slot = this.#find(name);
+    return slot < 0 || this.#isOver(slot) ? 0 : Math.max(this.#words[2 * slot] as number, 0);
   }
 
   forget(item: T): void {
-    if (this.#live === 0) {
-      this.#slots.check(item);
-      return;
-    }
-    const slot = this.#slots.find(item);
-    if (slot < 0 || this.#slots.value(slot) <= 0) return;
-    this.#slots.setValue(slot, 0);
+    const name = this.#read(item);
+    if (this.#live === 0) return;
+    const slot = this.#find(name);
+    if (slot < 0 || (this.#words[2 * slot] as number) <= 0) return;
+    this.#words[2 * slot] = 0;
     this.#live--;
     this.#zeros++;
     if (this.#live === 0 && this.#top > SMALL && this.#clear()) return;
@@ -114,22 +165,53 @@ export class Failures<T> {
   }
 
   dispose(): void {
-    this.#slots.dispose();
+    if (this.#exports === disposed) return;
+    this.#exports = disposed;
+    this.#table.closed({ exports: disposed });
+    this.#forgetAll();
+    giveBack(this, this.#holding);
   }
 
-  /** The first failure of a key, or the first one since it was forgotten. */
-  #begin(slot: number, count: number): void {
-    if (count === NEW) {
-      if (this.#ends !== undefined && slot >= this.#ends.length) this.#growEnds(slot);
-      this.#slots.remember(slot);
-      this.#top = Math.max(this.#top, slot + 1);
-    } else this.#zeros--;
-    this.#slots.setValue(slot, 1);
-    this.#live++;
+  #makeTable(handle: number): KeyTable<unknown> {
+    const key = this.#pairs ? this.#key : undefined; // texts are read here
+    return keyTable(this.#core, handle, key as KeyFunction<unknown> | undefined);
+  }
+
+  /** Frees the table. False: there was no memory for a new one, and nothing has changed. */
+  #clear(): boolean {
+    const handle = this.#core.exports.keysNew();
+    if (handle === 0) return false;
+    giveBack(this, this.#holding);
+    this.#holding = { core: this.#core, handle, free: 'keysFree' };
+    this.#table = this.#makeTable(handle);
+    hold(this, this.#holding);
+    this.#forgetAll();
+    return true;
+  }
+
+  #forgetAll(): void {
+    this.#live = 0;
+    this.#zeros = 0;
+    this.#top = 0;
+    this.#hand = 0;
+    this.#words = roomFor(SPARE);
+    if (this.#ends !== undefined) this.#ends = new Float64Array(SPARE);
+    this.#name = undefined;
+    this.#names = [];
+    this.#namespaces = [];
+    this.#added = 0;
+    this.#wrong = 0;
+  }
+
+  #readClock(): void {
+    const now = this.#clock.now();
+    if (typeof now !== 'number' || Number.isNaN(now))
+      throw invalid('clock.now()', 'a number of milliseconds', now);
+    this.#now = now;
   }
 
   #isOver(slot: number): boolean {
-    return this.#now >= ((this.#ends as Float64Array)[slot] as number);
+    return this.#ends !== undefined && this.#now >= (this.#ends[slot] as number);
   }
 
   /**
@@ -140,44 +222,123 @@ export class Failures<T> {
     for (let i = 0; i < slots && this.#top > 0; i++) {
       this.#hand = this.#hand + 1 < this.#top ? this.#hand + 1 : 0;
       const slot = this.#hand;
-      const count = this.#slots.value(slot);
-      if (count > 0) {
-        if (this.#ends === undefined || !this.#isOver(slot)) continue;
-        this.#slots.release(slot);
+      const count = this.#words[2 * slot] as number;
+      if (count > 0 && this.#isOver(slot)) {
+        this.#release(slot);
         this.#live--;
       } else if (count === 0 && this.#zeros > this.#live + SPARE) {
-        this.#slots.release(slot);
+        this.#release(slot);
         this.#zeros--;
       }
     }
   }
 
-  #clear(): boolean {
-    if (!this.#slots.clear()) return false;
-    if (this.#ends !== undefined) this.#ends = new Float64Array(SPARE);
-    this.#live = 0;
-    this.#zeros = 0;
-    this.#top = 0;
-    this.#hand = 0;
-    return true;
+  /** Gives a slot back; its key is forgotten. */
+  #release(slot: number): void {
+    this.#core.exports.keysRelease(this.#holding.handle, slot);
+    this.#table.released(slot);
+    this.#words[2 * slot] = NEW;
+    if (slot === this.#slot) this.#name = undefined;
+    if (slot < this.#names.length) this.#names[slot] = undefined;
   }
 
-  /** Makes room for the end of a slot that is NEW; on an error the slot is released. */
-  #growEnds(slot: number): void {
+  /**
+   * The name of a request, whose namespace is in namespaceOf, or the text of any other item. Throws
+   * where the table cannot be used any more.
+   */
+  #read(item: T): string {
+    if (this.#exports !== this.#core.exports)
+      (this.#exports === disposed ? disposed : this.#core.exports).memoryPages();
+    if (!this.#pairs) return this.#text(item);
+    readRequest(item as never);
+    return nameOf;
+  }
+
+  /** The slot of the key that was read, or NOTHING. */
+  #find(name: string): number {
+    if (name === this.#name && (!this.#pairs || namespaceOf === this.#namespace)) return this.#slot;
+    const slot = this.#lookUp(name, false);
+    if (slot !== NOTHING) this.#recall(name, slot);
+    return slot;
+  }
+
+  /** The slot of an item, which gets one if it has none. Out of memory: nothing has changed. */
+  #intern(item: T): number {
+    const name = this.#read(item);
+    const before = this.#added;
+    let slot = this.#words[2 * before + 1] as number;
+    const guesses = this.#wrong < PATIENCE || (this.#wrong & RARELY) === 0;
+    if (
+      guesses &&
+      this.#names[slot] === name &&
+      (!this.#pairs || this.#namespaces[slot] === namespaceOf)
+    )
+      this.#wrong = 0;
+    else {
+      this.#wrong = (this.#wrong + 1) & 0xffff;
+      slot = this.#lookUp(name, true);
+      if (2 * slot >= this.#words.length) this.#grow(slot);
+      this.#words[2 * before + 1] = slot;
+    }
+    this.#recall(name, slot);
+    this.#added = slot;
+    return slot;
+  }
+
+  #recall(name: string, slot: number): void {
+    this.#name = name;
+    this.#slot = slot;
+    if (this.#pairs) this.#namespace = namespaceOf;
+  }
+
+  /** From now on the slot, whose key was named last, is guessed. */
+  #remember(slot: number): void {
+    if (slot >= REMEMBERED) return;
+    while (this.#names.length <= slot) this.#names.push(undefined);
+    this.#names[slot] = this.#name;
+    if (!this.#pairs) return;
+    while (this.#namespaces.length <= slot) this.#namespaces.push('');
+    this.#namespaces[slot] = this.#namespace;
+  }
+
+  #lookUp(name: string, add: boolean): number {
+    let key: unknown = name;
+    if (this.#pairs) {
+      carrier.namespace = namespaceOf;
+      carrier.name = name;
+      key = carrier;
+    }
+    let slot: number;
     try {
-      const ends = new Float64Array(2 * slot);
-      ends.set(this.#ends as Float64Array);
-      this.#ends = ends;
+      slot = add ? this.#table.intern(key) : this.#table.find(key);
+    } catch (cause) {
+      throw this.#core.trapped(cause);
+    }
+    if (slot < NOTHING) throw this.#core.outOfMemory();
+    return slot;
+  }
+
+  /** Makes room for a new slot; on an error the slot is released. */
+  #grow(slot: number): void {
+    try {
+      const words = roomFor(2 * slot, this.#words);
+      if (this.#ends !== undefined) {
+        const ends = new Float64Array(2 * slot);
+        ends.set(this.#ends);
+        this.#ends = ends;
+      }
+      this.#words = words;
     } catch {
-      this.#slots.release(slot);
-      throw sharedCore().outOfMemory();
+      this.#release(slot);
+      throw this.#core.outOfMemory();
     }
   }
+}
 
-  #readClock(): void {
-    const now = this.#clock.now();
-    if (typeof now !== 'number' || Number.isNaN(now))
-      throw invalid('clock.now()', 'a number of milliseconds', now);
-    this.#now = now;
-  }
+/** `words` and room for so many slots. A follower of 0 is as good a guess as none. */
+function roomFor(slots: number, words: Int32Array = new Int32Array(0)): Int32Array {
+  const larger = new Int32Array(2 * slots);
+  larger.set(words);
+  for (let i = words.length; i < larger.length; i += 2) larger[i] = NEW;
+  return larger;
 }

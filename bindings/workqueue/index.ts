@@ -11,13 +11,11 @@ export type { QueueOrder } from './custom-order.ts';
 export { DelayingQueue } from './delaying-queue.ts';
 export type { DelayMode } from './delays.ts';
 export {
+  BucketRateLimiter,
   defaultControllerRateLimiter,
   defaultItemBasedRateLimiter,
   ItemExponentialFailureRateLimiter,
   ItemFastSlowRateLimiter,
-} from './item-limiters.ts';
-export {
-  BucketRateLimiter,
   type LimiterOptions,
   MaxOfRateLimiter,
   type RateLimiter,

@@ -7,8 +7,13 @@ import { handleError, reportRejection } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { WAIT_IS_BACKOFF } from '../wasm/core.ts';
 import { DelayingQueue } from './delaying-queue.ts';
-import { type OwnLimiter, ownedControllerRateLimiter } from './item-limiters.ts';
-import { checkLimiter, type RateLimiter, requireSameKeys } from './limiters.ts';
+import {
+  checkLimiter,
+  controllerItemLimiter,
+  type RateLimiter,
+  requireSameKeys,
+  withLimitForAll,
+} from './limiters.ts';
 import type { QueueOptions } from './options.ts';
 import type { QueuedKey } from './snapshot.ts';
 
@@ -26,20 +31,25 @@ import type { QueuedKey } from './snapshot.ts';
 export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   /** @internal */
   readonly limiter: RateLimiter<T>;
-  readonly #ownLimiter: OwnLimiter<T> | undefined; // disposed of with the queue
+  readonly #ownLimiter: { dispose(): void } | undefined; // disposed of with the queue
 
   constructor(limiter?: RateLimiter<T>, options: QueueOptions<T> = {}) {
     if (limiter !== undefined) checkLimiter('limiter', limiter);
     super(options);
     const { keyFunction: key, clock, hasLevels } = this;
     try {
-      if (limiter !== undefined) requireSameKeys(limiter, key);
-      else this.#ownLimiter = ownedControllerRateLimiter({ key, clock }, !hasLevels);
+      if (limiter !== undefined) {
+        requireSameKeys(limiter, key);
+        this.limiter = limiter;
+      } else {
+        const perItem = controllerItemLimiter({ key, clock });
+        this.#ownLimiter = perItem;
+        this.limiter = hasLevels ? perItem : withLimitForAll(perItem, { clock });
+      }
     } catch (error) {
       this.giveUp(); // its caller has no queue to dispose of, and memory is short
       throw error;
     }
-    this.limiter = limiter ?? (this.#ownLimiter as OwnLimiter<T>).limiter;
     keepShape(new.target, RateLimitingQueue, () => new RateLimitingQueue());
   }
 

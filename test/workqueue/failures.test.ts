@@ -1,5 +1,5 @@
 /**
- * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders in
+ * bindings/workqueue/failures.ts: random calls against a model, in orders in
  * which the guesses are right and wrong, and the bounds that the comments state.
  */
 import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
@@ -8,7 +8,6 @@ import { sharedCore } from '../../bindings/wasm/core.ts';
 import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import type { KeyFunction } from '../../bindings/wasm/keys.ts';
 import { Failures } from '../../bindings/workqueue/failures.ts';
-import { ItemSlots, NEW } from '../../bindings/workqueue/item-slots.ts';
 import { expectError } from '../helpers/expect-error.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 
@@ -129,33 +128,28 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
   });
 
   test("a slot that was given back is not its key's, although it would be guessed", () => {
-    const slots = new ItemSlots<string>(sharedCore(), undefined);
-    const [a, b] = ['a', 'b'].map((key) => {
-      const slot = slots.intern(key);
-      slots.remember(slot);
-      return slot;
-    });
-    for (let wave = 0; wave < 3; wave++)
-      expect(['a', 'b'].map((key) => slots.intern(key))).toEqual([a, b]);
-    slots.release(b as number);
-    expect(slots.find('b')).toBe(-1);
-    expect(slots.find('a')).toBe(a);
-    expect(slots.intern('c')).toBe(b);
-    expect(slots.value(b as number)).toBe(NEW);
-    slots.intern('a');
-    expect(slots.intern('b')).not.toBe(b);
-    slots.dispose();
+    const clock = new FakeClock();
+    const failures = new Failures<string>({ clock, forgetAfter: 10 });
+    const failed = (...keys: string[]) =>
+      keys.map((key) => {
+        const before = failures.add(key);
+        failures.waits(0);
+        return before;
+      });
+    for (let wave = 0; wave < 3; wave++) expect(failed('a', 'b')).toEqual([wave, wave]);
+    clock.step(10);
+    expect(failed('a')).toEqual([0]); // gives both slots back, and takes one
+    expect([failures.size, failures.count('b')]).toEqual([1, 0]);
+    expect(failed('c', 'b', 'a', 'c', 'b', 'a')).toEqual([0, 0, 1, 1, 1, 2]);
+    expect([failures.size, failures.count('b'), failures.count('c')]).toEqual([3, 2, 2]);
+    failures.dispose();
   });
 
   test('forgotten keys free their slots: at most 8/3 of the most live keys', () => {
     const seed = testSeed();
     console.log(`slots of failures, ${hashing}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
-    const failures = new Failures<string>({
-      key: undefined,
-      forgetAfter: undefined,
-      clock: new FakeClock(),
-    });
+    const failures = new Failures<string>({ clock: new FakeClock() });
     const live: string[] = [];
     let most = 0;
     let largest = 0;
@@ -179,7 +173,7 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
 
   test('with forgetAfter, at most twice the slots of recently failed keys are used', () => {
     const clock = new FakeClock();
-    const failures = new Failures<string>({ key: undefined, forgetAfter: 1_000, clock });
+    const failures = new Failures<string>({ forgetAfter: 1_000, clock });
     let largest = 0;
     for (let i = 0; i < 20_000; i++) {
       failures.add(`key-${i}`);
@@ -198,11 +192,7 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
     const core = sharedCore();
     const limiters: Failures<string>[] = [];
     const oneMore = (): number => {
-      const failures = new Failures<string>({
-        key: undefined,
-        forgetAfter: undefined,
-        clock: new FakeClock(),
-      });
+      const failures = new Failures<string>({ clock: new FakeClock() });
       for (let i = 0; i < 5_000; i++) failures.add(`key-${i}`);
       for (let i = 0; i < 5_000; i++) failures.forget(`key-${i}`);
       expect(failures.size).toBe(0);
@@ -220,7 +210,7 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
 
   test("with forgetAfter, a burst's keys are gone after half as many other calls", () => {
     const clock = new FakeClock();
-    const failures = new Failures<string>({ key: undefined, forgetAfter: 100, clock });
+    const failures = new Failures<string>({ forgetAfter: 100, clock });
     for (let i = 0; i < 5_000; i++) {
       failures.add(`key-${i}`);
       failures.waits(1);
