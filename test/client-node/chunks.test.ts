@@ -11,7 +11,15 @@ const textOf = (chunk: Uint8Array | undefined): string | undefined =>
   chunk === undefined ? undefined : new TextDecoder().decode(chunk);
 
 /** A body whose bytes arrive when the test says so. */
-function body({ signal, transient = false }: { signal?: AbortSignal; transient?: boolean } = {}) {
+function body({
+  signal,
+  transient = false,
+  tapped = false,
+}: {
+  signal?: AbortSignal;
+  transient?: boolean;
+  tapped?: boolean;
+} = {}) {
   const stream = new Readable({ read: () => undefined });
   let cuts = 0;
   let counted = 0;
@@ -28,6 +36,7 @@ function body({ signal, transient = false }: { signal?: AbortSignal; transient?:
     what: 'the answer',
     signal,
     transient,
+    tapped,
   });
   return { stream, chunks, cuts: () => cuts, counted: () => counted };
 }
@@ -141,6 +150,38 @@ test('a tapped stream gives its bytes in order, pauses, goes on and ends', async
   await macrotask();
   expect(pieces.join('')).toBe('early later');
   expect(isOver).toBe(true);
+});
+
+test('the buffer of a chunk is freed once it was read, if it has no other frame', () => {
+  const { stream, chunks } = body({ transient: true, tapped: true });
+  const read = (length: number): ArrayBuffer => new ArrayBuffer(length);
+  const [whole, alone, padded, two] = [read(30), read(39), read(50), read(78)] as const;
+  const pieces = [
+    new Uint8Array(whole), // the rest of a frame
+    new Uint8Array(alone, 9),
+    new Uint8Array(padded, 9, 30), // another frame may follow, of another stream
+    new Uint8Array(two, 9, 30),
+    new Uint8Array(two, 48), // another stream may have the first
+  ];
+  for (const piece of pieces) stream.push(piece);
+  for (const piece of pieces) expect(chunks.arrived()).toBe(piece);
+  expect(chunks.arrived()).toBeUndefined();
+  expect([whole, alone, padded, two].map(({ detached }) => detached)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test('a part of a buffer that is not of HTTP/2 is not freed', async () => {
+  const { stream, chunks } = body({ transient: true });
+  const buffer = new ArrayBuffer(39);
+  stream.push(new Uint8Array(buffer, 9));
+  await macrotask();
+  expect(chunks.arrived()?.length).toBe(30);
+  expect(chunks.arrived()).toBeUndefined();
+  expect(buffer.detached).toBe(false);
 });
 
 test('several waiting reads are answered in order, also by the end', async () => {
