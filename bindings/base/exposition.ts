@@ -71,9 +71,11 @@ export function histogramSamples(
   return samples;
 }
 
+type MetricType = 'counter' | 'gauge' | 'histogram';
+
 /** The lines of a metric, with its header; none for one that has no samples. */
 export function metricFamily(
-  type: 'counter' | 'gauge' | 'histogram',
+  type: MetricType,
   name: string,
   help: string,
   samples: readonly Sample[],
@@ -92,3 +94,54 @@ export const expositionText = (lines: readonly string[]): string => [...lines, '
 /** The entries in the order of their names, in which metrics are written. */
 export const byName = <V>(entries: Iterable<[string, V]>): [string, V][] =>
   [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** Writes the metrics of several queues, controllers or informers, each with labels and figures. */
+export class MetricsText<F> {
+  readonly #all: readonly (readonly [labels: string, figures: F])[];
+  readonly #lines: string[] = [];
+
+  constructor(all: readonly (readonly [labels: string, figures: F])[]) {
+    this.#all = all;
+  }
+
+  /** A metric with any number of samples for each. */
+  samples(
+    type: MetricType,
+    name: string,
+    help: string,
+    of: (figures: F, labels: string) => readonly Sample[],
+  ): void {
+    const samples = this.#all.flatMap(([labels, figures]) => of(figures, labels));
+    this.#lines.push(...metricFamily(type, name, help, samples));
+  }
+
+  /** A metric with one value for each that has it. */
+  number(
+    type: 'counter' | 'gauge',
+    name: string,
+    help: string,
+    of: (figures: F) => number | undefined,
+  ): void {
+    this.samples(type, name, help, (figures, labels) => {
+      const value = of(figures);
+      return value === undefined ? [] : [[labels, value]];
+    });
+  }
+
+  /** @param bounds as of histogramSamples */
+  histogram(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+    of: (figures: F) => Histogram | undefined,
+  ): void {
+    this.samples('histogram', name, help, (figures, labels) => {
+      const histogram = of(figures);
+      return histogram === undefined ? [] : histogramSamples(labels, bounds, histogram);
+    });
+  }
+
+  toString(): string {
+    return expositionText(this.#lines);
+  }
+}

@@ -10,13 +10,10 @@ import { requireObject } from '../base/errors.ts';
 import {
   byName,
   emptyHistogram,
-  expositionText,
   type Histogram,
-  histogramSamples,
   labelPairs,
-  metricFamily,
+  MetricsText,
   observe,
-  type Sample,
 } from '../base/exposition.ts';
 import type { Collector } from './manager.ts';
 
@@ -87,62 +84,46 @@ export class ControllerMetrics implements Collector {
 
   /** In Prometheus' text format 0.0.4. Empty if there is no controller. */
   text(): string {
-    const all = byName(this.#byName);
-    const lines: string[] = [];
-    const metric = (
-      type: 'counter' | 'gauge' | 'histogram',
-      name: string,
-      help: string,
-      samples: (figures: Figures, labels: string) => Sample[],
-    ): void => {
-      const each = all.flatMap(([controller, figures]) =>
-        samples(figures, labelPairs({ controller })),
-      );
-      lines.push(...metricFamily(type, name, help, each));
-    };
-    const number = (
-      type: 'counter' | 'gauge',
-      name: string,
-      help: string,
-      value: (figures: Figures) => number,
-    ): void => metric(type, name, help, (f, labels) => [[labels, value(f)]]);
-    number(
+    const text = new MetricsText(
+      byName(this.#byName).map(([controller, f]) => [labelPairs({ controller }), f]),
+    );
+    text.number(
       'gauge',
       'controller_runtime_active_workers',
       'Number of currently used workers per controller',
       (f) => f.active,
     );
-    number(
+    text.number(
       'gauge',
       'controller_runtime_max_concurrent_reconciles',
       'Maximum number of concurrent reconciles per controller',
       (f) => f.workers,
     );
-    number(
+    text.number(
       'counter',
       'controller_runtime_reconcile_errors_total',
       'Total number of reconciliation errors per controller',
       (f) => f.errors,
     );
-    number(
+    text.number(
       'counter',
       'controller_runtime_reconcile_panics_total',
       'Total number of reconciliation panics per controller',
       (f) => f.panics,
     );
-    metric(
-      'histogram',
+    text.histogram(
       'controller_runtime_reconcile_time_seconds',
       'Length of time per reconciliation per controller',
-      (f, labels) => histogramSamples(labels, TIME_BUCKETS, f.time),
+      TIME_BUCKETS,
+      (f) => f.time,
     );
-    number(
+    text.number(
       'counter',
       'controller_runtime_reconcile_timeouts_total',
       'Total number of reconciliation timeouts per controller',
       (f) => f.timeouts,
     );
-    metric(
+    text.samples(
       'counter',
       'controller_runtime_reconcile_total',
       'Total number of reconciliations per controller',
@@ -154,19 +135,19 @@ export class ControllerMetrics implements Collector {
           success: f.success,
         }).map(([result, value]) => [`${labels},result="${result}"`, value]),
     );
-    number(
+    text.number(
       'counter',
       'controller_runtime_terminal_reconcile_errors_total',
       'Total number of terminal reconciliation errors per controller',
       (f) => f.terminal,
     );
-    number(
+    text.number(
       'counter',
       'capstan_controller_hot_loop_writes_total',
       'Total number of writes that changed nothing and led to the next one',
       (f) => f.hotLoopWrites,
     );
-    return expositionText(lines);
+    return text.toString();
   }
 }
 

@@ -23,7 +23,8 @@ import {
   STATS_WORKS,
 } from '../wasm/core.ts';
 
-interface Metric {
+/** What a metric of client-go can do; each has some of it. */
+export interface Metric {
   inc(): void;
   dec(): void;
   set(value: number): void;
@@ -68,7 +69,7 @@ export interface LevelFigures {
   readonly priority?: number | undefined;
   readonly depth: number;
   /** How many seconds the key has been ready that has been so the longest; 0 when none is ready. */
-  readonly longestWaitSeconds?: number;
+  readonly longestWaitSeconds?: number | undefined;
 }
 
 /** The figures of one queue at one moment; `undefined` for what that queue does not have. */

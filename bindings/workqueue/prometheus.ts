@@ -9,17 +9,15 @@ import {
   addHistogram,
   byName,
   emptyHistogram,
-  expositionText,
   type Histogram,
-  histogramSamples,
   labelPairs,
-  metricFamily,
+  MetricsText,
   observe,
-  type Sample,
 } from '../base/exposition.ts';
 import {
   DURATION_BUCKETS,
   type LevelFigures,
+  type Metric,
   type MetricsProvider,
   type QueueFigures,
   type QueueSource,
@@ -38,6 +36,12 @@ type HistogramName = 'queueSeconds' | 'workSeconds';
  */
 interface Kept extends QueueSource {
   readonly figures: QueueFigures;
+}
+
+/** The figures of all queues of one name. */
+interface Sums extends QueueFigures {
+  /** By the label `priority`. */
+  readonly priorities: Map<string, LevelFigures>;
 }
 
 /**
@@ -72,81 +76,35 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   /** All metrics of all queues, in the text format (version 0.0.4). */
   text(): string {
-    const queues = this.#byName();
     const ofControllers = this.#flavor === 'controller-runtime';
     const bounds = ofControllers ? DURATION_BUCKETS : DURATION_BUCKETS.slice(0, 10);
-    const lines: string[] = [];
-    const metric = <V>(
-      type: 'counter' | 'gauge' | 'histogram',
-      name: string,
-      help: string,
-      value: (figures: QueueFigures) => V | undefined,
-      write: (labels: string, values: V[]) => Sample[],
-    ): void => {
-      const samples = queues.flatMap(([queue, all]) => {
-        const values = all.map(value).filter((each) => each !== undefined);
-        const labels = { ...(ofControllers && { controller: queue }), name: queue };
-        return values.length === 0 ? [] : write(labelPairs(labels), values);
-      });
-      lines.push(...metricFamily(type, `workqueue_${name}`, help, samples));
-    };
-    const number = (
-      type: 'counter' | 'gauge',
-      name: string,
-      help: string,
-      figure: NumberName,
-      fold = add,
-    ): void =>
-      metric(
-        type,
-        name,
-        help,
-        (figures) => figures[figure],
-        (labels, values) => [[labels, values.reduce((a, b) => fold(a, b), 0)]],
+    const text = new MetricsText(
+      byName(this.#sums(ofControllers)).map(([name, sums]) => [
+        labelPairs({ ...(ofControllers && { controller: name }), name }),
+        sums,
+      ]),
+    );
+    const number = (type: 'counter' | 'gauge', name: string, help: string, of: NumberName): void =>
+      text.number(type, `workqueue_${name}`, help, (sums) => sums[of]);
+    const histogram = (name: string, help: string, of: HistogramName): void =>
+      text.histogram(`workqueue_${name}`, help, bounds, (sums) => sums[of]);
+    const perPriority = (name: string, help: string, of: 'depth' | 'longestWaitSeconds'): void =>
+      text.samples('gauge', `workqueue_${name}`, help, ({ priorities }, labels) =>
+        [...priorities].flatMap(([priority, { [of]: value }]) =>
+          value === undefined ? [] : [[`${labels},${labelPairs({ priority })}`, value]],
+        ),
       );
-    const histogram = (name: string, help: string, figure: HistogramName): void =>
-      metric(
-        'histogram',
-        name,
-        help,
-        (figures) => figures[figure],
-        (labels, values) => {
-          const all = emptyHistogram(DURATION_BUCKETS);
-          for (const each of values) addHistogram(all, each);
-          return histogramSamples(labels, bounds, all);
-        },
-      );
-    const perPriority = (
-      name: string,
-      help: string,
-      figure: Exclude<keyof LevelFigures, 'priority'>,
-      fold: (a: number, b: number) => number,
-    ): void =>
-      metric('gauge', name, help, levelsOf, (labels, queuesOfName) => {
-        const series = new Map<string, number>();
-        for (const levels of queuesOfName)
-          for (const level of levels) {
-            const label = priorityLabel(level, levels.length);
-            const value = level[figure];
-            if (value !== undefined) series.set(label, fold(series.get(label) ?? 0, value));
-          }
-        return [...series].map(([priority, value]) => [
-          `${labels},${labelPairs({ priority })}`,
-          value,
-        ]);
-      });
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', 'adds');
     if (!ofControllers) number('gauge', 'depth', 'Current depth of workqueue', 'depth');
     else {
       const depthHelp = 'Current depth of workqueue by workqueue and priority';
-      perPriority('depth', depthHelp, 'depth', add);
+      perPriority('depth', depthHelp, 'depth');
       perPriority(
         'longest_wait_seconds',
         'How many seconds the ready item of workqueue that has been ready the longest ' +
           'has been so, by priority.',
         'longestWaitSeconds',
-        Math.max,
       );
     }
     number(
@@ -154,7 +112,6 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       'longest_running_processor_seconds',
       'How many seconds has the longest running processor for workqueue been running.',
       'longestSeconds',
-      Math.max,
     );
     histogram(
       'queue_duration_seconds',
@@ -176,7 +133,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       'How long in seconds processing an item from workqueue takes.',
       'workSeconds',
     );
-    return expositionText(lines);
+    return text.toString();
   }
 
   [readsCore](source: QueueSource): () => void {
@@ -184,11 +141,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     return () => {
       const last = this.#sources.delete(source) ? readIfAlive(source) : undefined;
       if (last === undefined) return;
-      const { figures } = this.#kept(this.#ended, source.name);
-      for (const counter of ['adds', 'retries'] as const)
-        if (last[counter] !== undefined) figures[counter] = (figures[counter] ?? 0) + last[counter];
-      for (const name of ['queueSeconds', 'workSeconds'] as const)
-        if (last[name] !== undefined) addHistogram(histogramOf(figures, name), last[name]);
+      addUp(this.#kept(this.#ended, source.name), last, ['adds', 'retries']);
       this.#forgetEndedBefore(source.name);
     };
   }
@@ -205,60 +158,52 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     }
   }
 
-  newDepthMetric(name: string): { inc(): void; dec(): void } {
-    return { inc: this.#counter(name, 'depth', 1), dec: this.#counter(name, 'depth', -1) };
+  newDepthMetric(name: string): Pick<Metric, 'inc' | 'dec'> {
+    return this.#number(name, 'depth');
   }
 
-  newAddsMetric(name: string): { inc(): void } {
-    return { inc: this.#counter(name, 'adds', 1) };
+  newAddsMetric(name: string): Pick<Metric, 'inc'> {
+    return this.#number(name, 'adds');
   }
 
-  newLatencyMetric(name: string): { observe(value: number): void } {
+  newLatencyMetric(name: string): Pick<Metric, 'observe'> {
     return this.#observer(name, 'queueSeconds');
   }
 
-  newWorkDurationMetric(name: string): { observe(value: number): void } {
+  newWorkDurationMetric(name: string): Pick<Metric, 'observe'> {
     return this.#observer(name, 'workSeconds');
   }
 
-  newUnfinishedWorkSecondsMetric(name: string): { set(value: number): void } {
-    return this.#setter(name, 'unfinishedSeconds');
+  newUnfinishedWorkSecondsMetric(name: string): Pick<Metric, 'set'> {
+    return this.#number(name, 'unfinishedSeconds');
   }
 
-  newLongestRunningProcessorSecondsMetric(name: string): { set(value: number): void } {
-    return this.#setter(name, 'longestSeconds');
+  newLongestRunningProcessorSecondsMetric(name: string): Pick<Metric, 'set'> {
+    return this.#number(name, 'longestSeconds');
   }
 
-  newRetriesMetric(name: string): { inc(): void } {
-    return { inc: this.#counter(name, 'retries', 1) };
+  newRetriesMetric(name: string): Pick<Metric, 'inc'> {
+    return this.#number(name, 'retries');
   }
 
-  /** Adds to a figure that begins at 0. */
-  #counter(name: string, figure: NumberName, by: number): () => void {
-    const { figures } = this.#kept(this.#reported, name);
-    figures[figure] ??= 0;
-    return () => {
-      figures[figure] = (figures[figure] ?? 0) + by;
+  /** A figure that begins at 0. */
+  #number(name: string, figure: NumberName): Pick<Metric, 'inc' | 'dec' | 'set'> {
+    const figures = this.#kept(this.#reported, name);
+    const set = (value: number): void => {
+      figures[figure] = value;
     };
+    set(figures[figure] ?? 0);
+    const add = (by: number): void => set((figures[figure] ?? 0) + by);
+    return { inc: () => add(1), dec: () => add(-1), set };
   }
 
-  #setter(name: string, figure: NumberName): { set(value: number): void } {
-    const { figures } = this.#kept(this.#reported, name);
-    figures[figure] ??= 0;
-    return {
-      set: (value) => {
-        figures[figure] = value;
-      },
-    };
-  }
-
-  #observer(name: string, figure: HistogramName): { observe(value: number): void } {
-    const counts = histogramOf(this.#kept(this.#reported, name).figures, figure);
+  #observer(name: string, figure: HistogramName): Pick<Metric, 'observe'> {
+    const counts = histogramOf(this.#kept(this.#reported, name), figure);
     return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
   }
 
   /** The figures of a name, made when they are first asked for. */
-  #kept(known: Map<string, Kept>, name: string): Kept {
+  #kept(known: Map<string, Kept>, name: string): QueueFigures {
     let kept = known.get(name);
     if (kept === undefined) {
       const figures: QueueFigures = {};
@@ -266,19 +211,20 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       known.set(name, kept);
       this.#sources.add(kept);
     }
-    return kept;
+    return kept.figures;
   }
 
-  #byName(): [string, QueueFigures[]][] {
-    const groups = new Map<string, QueueFigures[]>();
+  #sums(withPriorities: boolean): Map<string, Sums> {
+    const names = new Map<string, Sums>();
     for (const source of this.#sources) {
       const figures = readIfAlive(source);
-      const group = groups.get(source.name);
       if (figures === undefined) continue;
-      if (group === undefined) groups.set(source.name, [figures]);
-      else group.push(figures);
+      const sums: Sums = names.get(source.name) ?? { priorities: new Map() };
+      names.set(source.name, sums);
+      addUp(sums, figures, ['adds', 'depth', 'longestSeconds', 'retries', 'unfinishedSeconds']);
+      if (withPriorities) addLevels(sums.priorities, figures);
     }
-    return byName(groups);
+    return names;
   }
 }
 
@@ -292,7 +238,20 @@ function readIfAlive(source: QueueSource): QueueFigures | undefined {
   }
 }
 
+/** One of two figures, or both as one; a queue may lack some. */
+function folded(by: (a: number, b: number) => number, a?: number, b?: number): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : by(a, b);
+}
+
 const add = (a: number, b: number): number => a + b;
+
+/** Adds some figures of a queue, and its histograms, to those of its name. */
+function addUp(into: QueueFigures, from: QueueFigures, numbers: readonly NumberName[]): void {
+  for (const name of numbers)
+    into[name] = folded(name === 'longestSeconds' ? Math.max : add, into[name], from[name]);
+  for (const name of ['queueSeconds', 'workSeconds'] as const)
+    if (from[name] !== undefined) addHistogram(histogramOf(into, name), from[name]);
+}
 
 function histogramOf(figures: QueueFigures, name: HistogramName): Histogram {
   figures[name] ??= emptyHistogram(DURATION_BUCKETS);
@@ -306,10 +265,15 @@ function histogramOf(figures: QueueFigures, name: HistogramName): Histogram {
 const MOST_PRIORITIES = 25;
 
 /** A queue without priorities has the label too, empty: a metric has the same labels everywhere. */
-function levelsOf({ levels, depth }: QueueFigures): readonly LevelFigures[] | undefined {
-  return levels ?? (depth === undefined ? undefined : [{ priority: undefined, depth }]);
-}
-
-function priorityLabel({ priority }: LevelFigures, levels: number): string {
-  return levels > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(priority ?? '');
+function addLevels(into: Map<string, LevelFigures>, { levels, depth }: QueueFigures): void {
+  const all: readonly LevelFigures[] = levels ?? (depth === undefined ? [] : [{ depth }]);
+  for (const level of all) {
+    const label =
+      all.length > MOST_PRIORITIES ? 'exceeded_cardinality_limit' : String(level.priority ?? '');
+    const sum = into.get(label);
+    into.set(label, {
+      depth: level.depth + (sum?.depth ?? 0),
+      longestWaitSeconds: folded(Math.max, sum?.longestWaitSeconds, level.longestWaitSeconds),
+    });
+  }
 }

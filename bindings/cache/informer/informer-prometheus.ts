@@ -6,13 +6,10 @@
 import {
   byName,
   emptyHistogram,
-  expositionText,
   type Histogram,
-  histogramSamples,
   labelPairs,
-  metricFamily,
+  MetricsText,
   observe,
-  type Sample,
 } from '../../base/exposition.ts';
 import type {
   InformerIdentity,
@@ -92,93 +89,81 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
 
   /** The metrics of all informers, in the text format of Prometheus (version 0.0.4). */
   text(): string {
-    const informers = byName(this.#informers);
-    const lines: string[] = [];
-    const metric = (
-      type: 'counter' | 'gauge' | 'histogram',
-      name: string,
-      help: string,
-      write: (labels: string, of: Figures) => Sample[],
-    ): void => {
-      const samples = informers.flatMap(([labels, figures]) => write(labels, figures));
-      lines.push(...metricFamily(type, name, help, samples));
-    };
-    const gauge = (name: string, help: string, value: (of: Figures) => number | undefined): void =>
-      metric('gauge', name, help, (labels, figures) => {
-        const figure = value(figures);
-        return figure === undefined ? [] : [[labels, figure]];
-      });
-    gauge(
+    const text = new MetricsText(byName(this.#informers));
+    text.number(
+      'gauge',
       'capstan_informer_bytes',
       'Bytes of the objects that the informer keeps as bytes.',
       (of) => of.readings?.bytes(),
     );
-    metric(
+    text.samples(
       'gauge',
       'capstan_informer_handler_backlog',
       'Number of notifications that wait for the handler.',
-      (labels, { readings }) =>
+      ({ readings }, labels) =>
         (readings?.handlerBacklogs() ?? []).map(({ handler, depth }) => [
           `${labels},${labelPairs({ handler })}`,
           depth,
         ]),
     );
-    metric(
+    text.samples(
       'counter',
       'capstan_informer_handler_failures_total',
       'Number of notifications for which the handler threw or rejected.',
-      (labels, { readings }) =>
+      ({ readings }, labels) =>
         (readings?.handlerFailures() ?? []).map(({ handler, failures: count }) => [
           `${labels},${labelPairs({ handler })}`,
           count,
         ]),
     );
-    gauge(
+    text.number(
+      'gauge',
       'capstan_informer_last_sign_of_life_seconds',
       'How many seconds ago the API server last sent a byte.',
       (of) => of.readings?.lastSignOfLifeSeconds(),
     );
-    gauge(
+    text.number(
+      'gauge',
       'capstan_informer_metadata_only',
       'Number of cached objects that had room for their metadata alone.',
       (of) => of.readings?.metadataOnly(),
     );
-    gauge(
+    text.number(
+      'gauge',
       'capstan_informer_not_indexed',
       'Number of cached objects that are missing in an index, as its function threw for them.',
       (of) => of.readings?.notIndexed(),
     );
-    metric(
+    text.samples(
       'counter',
       'capstan_shard_foreign_events_total',
       'Number of objects outside of the ranges of the informer that came and were dropped.',
-      (labels, { readings }) => {
+      ({ readings }, labels) => {
         const count = readings?.outsideOfRanges();
         const dropper = labelPairs({ dropped_by: 'client' });
         return count === undefined ? [] : [[`${labels},${dropper}`, count]];
       },
     );
-    metric(
-      'histogram',
+    text.histogram(
       'informer_processing_latency_seconds',
       '[ALPHA] Time taken to process events after they are popped from the informer queue, ' +
         'in seconds.',
-      (labels, figures) =>
-        figures.latency === undefined
-          ? []
-          : histogramSamples(labels, LATENCY_BUCKETS, figures.latency),
+      LATENCY_BUCKETS,
+      (of) => of.latency,
     );
-    gauge(
+    text.number(
+      'gauge',
       'informer_queued_items',
       '[ALPHA] Number of items that are queued in the informer and wait to be processed.',
       (of) => of.queued,
     );
-    gauge(
+    text.number(
+      'gauge',
       'informer_store_resource_version',
       '[ALPHA] The last 15 digits of the resource version of the informer store.',
       (of) => of.resourceVersion,
     );
-    return expositionText(lines);
+    return text.toString();
   }
 
   #of(id: InformerIdentity): Figures {
