@@ -16,7 +16,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { disposable } from '../base/disposable.ts';
 import { aborted, type CapstanError, invalid, requireInteger } from '../base/errors.ts';
 import { keepShape } from '../base/keep-shape.ts';
-import { requireNames, SIGNAL } from '../base/names.ts';
+import { requireNames, requireSignalOptions } from '../base/names.ts';
 import {
   DONE_KEPT,
   DONE_RELEASED,
@@ -58,15 +58,12 @@ import {
   type SnapshotOptions,
 } from './snapshot.ts';
 import {
-  Drains,
   type GetOptions,
-  Gets,
   type Got,
   gotten,
   itemsOf,
-  problemOf,
-  problemOfGet,
-  withTaken,
+  requireGetOptions,
+  WaitingCalls,
 } from './waiting-calls.ts';
 
 /** The number in snapshots from which on a queue that wraps another numbers its own keys. */
@@ -107,7 +104,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   /** @internal Set when the user decides on the order of ready keys. */
   readonly order: CustomOrder<T> | undefined;
   /** @internal */ readonly bound: Bound | undefined;
-  /** @internal */ readonly gets: Gets<T> = new Gets();
+  /** @internal */ readonly gets: WaitingCalls<T> = new WaitingCalls('get()');
   /** @internal Whether keys have priorities. */
   readonly hasLevels: boolean;
   /** @internal Whether the core keeps the times of each operation. */
@@ -125,7 +122,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   readonly ownFrom: number;
 
   readonly #inner: WorkQueue<T> | undefined;
-  readonly #drains: Drains = new Drains();
+  readonly #drains: WaitingCalls<void> = new WaitingCalls('shutDownWithDrain()');
   readonly #readsClock: boolean;
   readonly #plainSlots: boolean; // one slot is a call of the core and nothing else
   readonly #held: Holding;
@@ -256,7 +253,12 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * with done(). A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
   get(options?: GetOptions<T>): Promise<Got<T>> {
-    return this.next(options, withTaken(options?.taken, gotten));
+    const taken = options?.taken;
+    if (taken === undefined) return this.next(options, gotten);
+    return this.next(options, (item) => {
+      if (item !== undefined) taken(item);
+      return gotten(item);
+    });
   }
 
   /**
@@ -267,11 +269,10 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     options: { signal?: AbortSignal } | undefined,
     answer: (item: T | undefined) => G,
   ): Promise<G> {
-    const signal = options?.signal;
-    const problem =
-      problemOfGet(options) ?? (signal?.aborted ? aborted('get()', signal.reason) : undefined);
-    if (problem !== undefined) return Promise.reject(problem);
     try {
+      requireGetOptions(options);
+      const signal = options?.signal;
+      if (signal?.aborted) throw aborted('get()', signal.reason);
       const item = this.take();
       if (item === undefined && !this.#over()) {
         this.hasWaiting();
@@ -296,7 +297,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal tryGet() without a call of the metrics. */
-  take(waiting?: Gets<T>): T | undefined {
+  take(waiting?: WaitingCalls<T>): T | undefined {
     return this.takeSlot(waiting) < 0 ? undefined : this.#lastItem;
   }
 
@@ -304,7 +305,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * @internal The slot of the item that take() answers, or NOTHING. The clock and the order are the
    * user's: where they have ended the `waiting` gets, nothing is taken.
    */
-  takeSlot(waiting?: Gets<T>): number {
+  takeSlot(waiting?: WaitingCalls<T>): number {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
     const { order } = this;
@@ -519,16 +520,17 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
-    const problem = problemOf(options, 'shutDownWithDrain()', SIGNAL);
-    if (problem !== undefined) return Promise.reject(problem);
     try {
+      if (options !== undefined) requireSignalOptions(options, 'shutDownWithDrain()');
       this.checkAlive();
       if (this.hasLevels && !this.stopped) this.#draining = true;
       this.#stop();
       if (this.#inner !== undefined) return this.#inner.shutDownWithDrain(options);
       if (this.#idle()) return Promise.resolve();
       this.hasWaiting();
-      return this.#drains.wait(options?.signal);
+      // A drain begins with a broadcast: the drains that waited wake, find keys in processing and
+      // wait again, behind the new one.
+      return this.#drains.wait(options?.signal, () => undefined, true);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -562,7 +564,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
       if (this.#idle()) this.#drains.end();
     } else if (this.#drains.size > 0) {
       const processing = this.core.exports.queueProcessing(this.handle);
-      if (requeued || processing === 0) this.#drains.signal(processing);
+      if (requeued || processing === 0) this.#drains.wake(processing === 0);
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import { leaving } from '../base/cancellable-generator.ts';
 import { aborted, type CapstanError } from '../base/errors.ts';
-import { isSignal, type Names, namesOf, requireNames } from '../base/names.ts';
+import { isSignal, namesOf, requireNames } from '../base/names.ts';
 
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */
 export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
@@ -29,40 +29,16 @@ export interface GetOptions<T> {
 const GET_NAMES = namesOf<GetOptions<never>>()({ signal: 1, taken: 1 });
 
 /**
- * What is wrong with the options of a get(), or undefined. The names are compared here first, as a
- * look into the table costs 15 ns of the 80 that get() and done() take, and a microsecond where a
- * request comes now and then.
+ * Checks the options of a get(). The names are compared here first, as a look into the table costs
+ * 15 ns of the 80 that get() and done() take, and a microsecond where a request comes now and then.
  */
-export function problemOfGet<T>(options: GetOptions<T> | undefined): unknown {
-  if (options === undefined) return undefined;
+export function requireGetOptions<T>(options: GetOptions<T> | undefined): void {
+  if (options === undefined) return;
   const signal = options?.signal; // null is no object
   let known = signal === undefined || isSignal(signal);
   for (const name in options) known &&= name === 'signal' || name === 'taken';
-  const has = signal !== undefined || typeof options.taken === 'function';
-  return known && has ? undefined : problemOf(options, 'get()', GET_NAMES);
-}
-
-/** What is wrong with the options of a call that rejects, or undefined. */
-export function problemOf(options: object | undefined, call: string, names: Names): unknown {
-  if (options === undefined) return undefined;
-  try {
-    requireNames('options', options, `option of ${call}`, names);
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
-
-/** Wraps `answer` in a call of `taken` with the item. */
-export function withTaken<T, G>(
-  taken: ((item: T) => void) | undefined,
-  answer: (item: T | undefined) => G,
-): (item: T | undefined) => G {
-  if (taken === undefined) return answer;
-  return (item) => {
-    if (item !== undefined) taken(item);
-    return answer(item);
-  };
+  const has = signal !== undefined || typeof options?.taken === 'function';
+  if (!known || !has) requireNames('options', options, 'option of get()', GET_NAMES);
 }
 
 /**
@@ -91,40 +67,32 @@ async function* itemsUntil<T>(
 interface Waiter<V> {
   resolve(value: V): void;
   reject(error: unknown): void;
-  stopListening(): void;
-}
-
-interface Line<V> {
-  join(waiter: Waiter<V>): void;
-  leave(waiter: Waiter<V>): void;
 }
 
 /** One call, which listens to its signal. */
-class WaitingCall<V, R> implements Waiter<V> {
-  readonly #line: Line<V>;
-  readonly #call: string;
+class WaitingCall<V, R> implements Waiter<V | undefined> {
+  readonly #all: WaitingCalls<V>;
   readonly #signal: AbortSignal | undefined;
-  readonly #answer: (value: V) => R;
+  readonly #answer: (value: V | undefined) => R;
   readonly #resolve: (result: R) => void;
   readonly #reject: (error: unknown) => void;
 
   constructor(
-    line: Line<V>,
-    call: string,
+    all: WaitingCalls<V>,
     signal: AbortSignal | undefined,
-    answer: (value: V) => R,
+    answer: (value: V | undefined) => R,
     resolve: (result: R) => void,
     reject: (error: unknown) => void,
   ) {
-    this.#line = line;
-    this.#call = call;
+    this.#all = all;
     this.#signal = signal;
     this.#answer = answer;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  resolve(value: V): void {
+  resolve(value: V | undefined): void {
+    this.#signal?.removeEventListener('abort', this);
     try {
       this.#resolve(this.#answer(value));
     } catch (error) {
@@ -133,156 +101,115 @@ class WaitingCall<V, R> implements Waiter<V> {
   }
 
   reject(error: unknown): void {
-    this.#reject(error);
-  }
-
-  stopListening(): void {
     this.#signal?.removeEventListener('abort', this);
+    this.#reject(error);
   }
 
   /** The signal has fired. */
   handleEvent(): void {
-    this.#line.leave(this);
-    this.#reject(aborted(this.#call, this.#signal?.reason));
+    this.#all.leave(this);
+    this.#reject(aborted(this.#all.call, this.#signal?.reason));
   }
 }
 
-/** The promise of a call that waits in `line`. `answer` is called when the call is resolved. */
-function waitIn<V, R>(
-  line: Line<V>,
-  call: string,
-  signal: AbortSignal | undefined,
-  answer: (value: V) => R,
-): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const waiter = new WaitingCall(line, call, signal, answer, resolve, reject);
-    signal?.addEventListener('abort', waiter, { once: true });
-    line.join(waiter);
-    if (signal?.aborted) waiter.handleEvent(); // a clock or an order may have fired it
-  });
-}
+/** The calls of one kind that wait, in the order in which they are served. */
+export class WaitingCalls<V> {
+  /** As errors name it. */
+  readonly call: string;
+  // Mostly there is one, which needs no set.
+  #next: Waiter<V | undefined> | undefined;
+  #others = new Set<Waiter<V | undefined>>();
 
-function endAll<V>(waiters: Iterable<Waiter<V | undefined>>, error?: CapstanError): void {
-  for (const waiter of waiters) {
-    waiter.stopListening();
-    if (error === undefined) waiter.resolve(undefined);
-    else waiter.reject(error);
+  constructor(call: string) {
+    this.call = call;
   }
-}
-
-/** The get() calls that wait, in the order in which they came. */
-export class Gets<T> implements Line<T | undefined> {
-  // Not empty only while nothing is ready. Mostly there is one, which needs no set.
-  #next: Waiter<T | undefined> | undefined;
-  readonly #others = new Set<Waiter<T | undefined>>();
 
   get size(): number {
     return this.#next === undefined ? 0 : 1 + this.#others.size;
   }
 
-  wait<G>(signal: AbortSignal | undefined, answer: (item: T | undefined) => G): Promise<G> {
-    return waitIn(this, 'get()', signal, answer);
+  /**
+   * Waits behind the others, or before them. `answer` is called when the call is resolved;
+   * undefined says shutdown.
+   */
+  wait<R>(
+    signal: AbortSignal | undefined,
+    answer: (value: V | undefined) => R,
+    before = false,
+  ): Promise<R> {
+    return new Promise((resolve, reject) => {
+      const waiter = new WaitingCall(this, signal, answer, resolve, reject);
+      signal?.addEventListener('abort', waiter, { once: true });
+      if (this.#next === undefined) this.#next = waiter;
+      else if (before) {
+        this.#others = new Set([this.#next, ...this.#others]);
+        this.#next = waiter;
+      } else this.#others.add(waiter);
+      if (signal?.aborted) waiter.handleEvent(); // a clock or an order may have fired it
+    });
   }
 
-  join(waiter: Waiter<T | undefined>): void {
-    if (this.#next === undefined) this.#next = waiter;
-    else this.#others.add(waiter);
-  }
-
-  leave(waiter: Waiter<T | undefined>): void {
+  leave(waiter: Waiter<V | undefined>): void {
     if (this.#next === waiter) this.#first();
     else this.#others.delete(waiter);
   }
 
   /**
-   * Hands out ready items to the waiters, the first one first. `take` and `taken` run user code (an
-   * order, a clock, metrics), which may call back: `take` may end waiters, and takes no item when
-   * none is left; before `taken` is called, the waiter has its item. What `take` throws rejects the
-   * first waiter, as it rejects a get() that finds a key ready, and not the call that made the key
-   * ready.
+   * Hands out ready items to the calls that wait. `take` and `taken` run user code (an order, a
+   * clock, metrics), which may call back: `take` may end calls, and takes no item when none is
+   * left; before `taken` is called, the call has its item. What `take` throws rejects the first
+   * call, as it rejects a get() that finds a key ready, and not the call that made the key ready.
    */
-  serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
+  serve(queue: {
+    take(waiting: WaitingCalls<V>): V | undefined;
+    taken(): (() => void) | undefined;
+  }): void {
     while (this.#next !== undefined) {
-      let item: T | undefined;
+      let item: V | undefined;
       try {
         item = queue.take(this);
       } catch (error) {
-        const waiter = this.#first();
-        if (waiter === undefined) throw error;
-        waiter.stopListening();
-        waiter.reject(error);
+        const first = this.#first();
+        if (first === undefined) throw error;
+        first.reject(error);
         continue;
       }
       if (item === undefined) return;
-      const waiter = this.#first() as Waiter<T | undefined>;
+      const first = this.#first() as Waiter<V | undefined>;
       const tell = queue.taken();
-      waiter.stopListening();
-      waiter.resolve(item);
+      first.resolve(item);
       tell?.();
     }
   }
 
-  #first(): Waiter<T | undefined> | undefined {
+  /** Wakes the first: it ends, or waits again behind the others. */
+  wake(isOver: boolean): void {
+    const first = this.#first();
+    if (isOver) first?.resolve(undefined);
+    else if (this.#next === undefined) this.#next = first;
+    else if (first !== undefined) this.#others.add(first);
+  }
+
+  #first(): Waiter<V | undefined> | undefined {
     const waiter = this.#next;
     this.#next = undefined;
     if (this.#others.size > 0) {
       const [next] = this.#others;
       this.#next = next;
-      this.#others.delete(next as Waiter<T | undefined>);
+      this.#others.delete(next as Waiter<V | undefined>);
     }
     return waiter;
   }
 
   /** Ends all: with the shutdown, or with an error. */
   end(error?: CapstanError): void {
-    const first = this.#next;
-    if (first === undefined) return;
-    const all = [first, ...this.#others];
+    if (this.#next === undefined) return;
+    const all = [this.#next, ...this.#others];
     this.#next = undefined;
     this.#others.clear();
-    endAll(all, error);
-  }
-}
-
-/**
- * The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable
- * does.
- */
-export class Drains implements Line<void> {
-  #waiters: Waiter<void>[] = []; // the first is woken next
-
-  get size(): number {
-    return this.#waiters.length;
-  }
-
-  wait(signal: AbortSignal | undefined): Promise<void> {
-    return waitIn(this, 'shutDownWithDrain()', signal, () => undefined);
-  }
-
-  /**
-   * A drain begins with a broadcast: the drains that waited wake, find keys in processing and wait
-   * again, behind the new one.
-   */
-  join(waiter: Waiter<void>): void {
-    this.#waiters.unshift(waiter);
-  }
-
-  leave(waiter: Waiter<void>): void {
-    this.#waiters = this.#waiters.filter((other) => other !== waiter);
-  }
-
-  /** Wakes one: it ends when nothing is being processed, else it waits again, behind the others. */
-  signal(processing: number): void {
-    const first = this.#waiters.shift();
-    if (first === undefined) return;
-    if (processing > 0) this.#waiters.push(first);
-    else endAll([first]);
-  }
-
-  /** Ends all of them, with an error if there is one. */
-  end(error?: CapstanError): void {
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    endAll(waiters, error);
+    for (const waiter of all) {
+      if (error === undefined) waiter.resolve(undefined);
+      else waiter.reject(error);
+    }
   }
 }
