@@ -101,6 +101,7 @@ export function needsOf(asked: readonly Asked[], { exact, everywhere, all }: Rol
     ({ path, resource }) => all || !(path ? EVERYBODY.test(path) : OWN_REVIEWS.test(resource)),
   );
   const isEverywhere = everywhere ? () => true : exact ? () => false : spread(wanted);
+  const isOfLister = readersOfLeases(wanted);
   const needs = new Map<string, { need: Need; names: Set<string>; asked: Asked[] }>();
   const add = (one: Asked, verb: string, note?: string, others: readonly Asked[] = []): void => {
     const { group, resource, path } = one;
@@ -138,7 +139,10 @@ export function needsOf(asked: readonly Asked[], { exact, everywhere, all }: Rol
     .map(({ need, names, asked }) => ({
       ...need,
       asked,
-      names: (exact || isLeases(need)) && !names.has('*') ? [...names].sort() : undefined,
+      names:
+        (exact || (isLeases(need) && !isOfLister(asked))) && !names.has('*')
+          ? [...names].sort()
+          : undefined,
     }))
     .filter((need, _, every) => !every.some((other) => other !== need && includes(other, need)))
     .sort((a, b) => compare(keyOf(a), keyOf(b)) || order(a.verb) - order(b.verb));
@@ -146,6 +150,23 @@ export function needsOf(asked: readonly Asked[], { exact, everywhere, all }: Rol
 
 /** Each replica of shards has a lease of its own. */
 const isOfReplica = (one: Asked): boolean => isLeases(one) && 'shards' in one.by;
+/**
+ * Whether requests are of a program that lists or watches all Leases where they are. The names of
+ * its Leases then depend on the objects that are there; those of leader election do not.
+ */
+function readersOfLeases(asked: readonly Asked[]): (asked: readonly Asked[]) => boolean {
+  const listed = asked.filter(
+    (one) => isLeases(one) && OF_MANY.has(one.verb) && one.names.includes('*') && isOwn(one),
+  );
+  const namespaces = new Set(listed.map(({ namespace }) => namespace));
+  const isListed = ({ namespace }: Asked): boolean =>
+    namespaces.has('') || namespaces.has(namespace);
+  return (requests) => requests.some((one) => isListed(one) && isOwn(one));
+}
+
+/** Whether the program itself asked. */
+const isOwn = ({ by }: Asked): boolean =>
+  Object.keys(by).some((each) => each !== 'leader election' && each !== 'shards');
 /** Verbs that resourceNames cannot restrict. */
 const NAMELESS: ReadonlySet<string> = new Set(['create', 'deletecollection']);
 const namesIn = (asked: readonly Asked[]): string[] => asked.flatMap(({ names }) => names);

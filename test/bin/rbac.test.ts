@@ -227,6 +227,30 @@ describe('prints', () => {
     expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
   });
 
+  // A program that wrote Leases was refused those whose names its first run had not met.
+  test('Leases of any name where the program lists them, not those of elections', async () => {
+    const leases = 'coordination.k8s.io:leases';
+    const [own, all] = [{ namespace: 'default' }, { namespace: 'web' }];
+    const names = async (...entries: Entry[]): Promise<(string[] | undefined)[]> => {
+      const patch = entry('patch', leases, { ...own, names: ['a', 'b'] });
+      const election = entry('get', leases, { ...ELECTION, names: ['web'] });
+      const file = record(patch, election, ...entries);
+      const roles = await printed(file);
+      expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
+      const rules = parseAllDocuments(roles).flatMap((each) => each.toJS().rules);
+      return ['patch', 'get'].map((verb) => rules.find(by(verb)).resourceNames);
+    };
+    const by = (verb: string) => (rule: { verbs: string[] }) => rule.verbs.includes(verb);
+    expect(await names()).toEqual([['a', 'b'], ['web']]);
+    expect(await names(entry('list', leases, own))).toEqual([undefined, ['web']]);
+    expect(await names(entry('watch', leases, INFORMER))).toEqual([undefined, ['web']]);
+    expect(await names(entry('list', leases, all))).toEqual([['a', 'b'], ['web']]);
+    expect(await names(entry('watch', leases, { ...own, names: ['a'] }))).toEqual([
+      ['a', 'b'],
+      ['web'],
+    ]);
+  });
+
   test('nothing that every user may do, unless it is wanted', async () => {
     const review = entry('create', 'authorization.k8s.io:selfsubjectaccessreviews');
     const file = record(

@@ -19,6 +19,7 @@ export const LEFT_OUT: Readonly<Record<string, string>> = {
   init: 'It gives Roles to accounts, which needs all that they allow.',
   tutorial: 'It gives Roles to accounts, which needs all that they allow.',
   examples: 'It gives Roles to accounts, which needs all that they allow.',
+  'shards-permissions': 'It gives Roles to accounts, which needs all that they allow.',
   'webhook-example': 'It gives Roles to accounts, which needs all that they allow.',
   kinds: 'It compares the answers of two servers to an administrator.',
   openapi: 'It compares the answers of two servers to an administrator.',
