@@ -128,4 +128,4 @@ test('informers keep every rule across cut connections, crashes and compaction',
   } finally {
     await Promise.all(informers.map((informer) => informer.stop()));
   }
-}, 180_000);
+}, 600_000);
