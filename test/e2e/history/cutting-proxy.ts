@@ -40,7 +40,7 @@ export class CuttingProxy {
     this.cuts++;
     this.#bytesLeft = Number.POSITIVE_INFINITY;
     for (const { near, far } of this.#pairs) {
-      near.resetAndDestroy();
+      reset(near);
       far.destroy();
     }
   }
@@ -87,7 +87,7 @@ export class CuttingProxy {
 
   #join(near: Socket): void {
     if (this.#refusing) {
-      near.resetAndDestroy();
+      reset(near);
       return;
     }
     const far = connect(this.#target, '127.0.0.1');
@@ -121,4 +121,13 @@ export class CuttingProxy {
     near.write(chunk.subarray(0, this.#bytesLeft));
     this.cut();
   }
+}
+
+/**
+ * Resets a connection. Node cannot reset one while it is being shut down: `resetAndDestroy` then
+ * fails with EINVAL and leaves the handle open, and the process does not exit but spins.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
 }
