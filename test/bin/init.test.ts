@@ -17,9 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadAllYaml, loadYaml } from '@kubernetes/client-node';
-import { defineResource, watch } from 'capstan/cache';
+import { defineResource, type KubeObject, watch } from 'capstan/cache';
 import { type CustomResourceDefinition, installCRDs, newClient } from 'capstan/client';
-import { ApiServer } from 'capstan/testing';
+import { newControllerManagedBy, silentLogger } from 'capstan/controller';
+import { newManager } from 'capstan/manager';
+import { ApiServer, FakeClock, fakeTransport } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { linkPackages } from '../helpers/project-packages.ts';
 import { root } from '../helpers/repository.ts';
@@ -88,6 +90,7 @@ describe('capstan init', () => {
       'deploy/crd.yaml',
       'deploy/namespace.yaml',
       'deploy/optional/network-policy.yaml',
+      'deploy/optional/shards.yaml',
       'deploy/rbac-arcticfox.yaml',
       'deploy/rbac.yaml',
       'deploy/samples/arcticfox.yaml',
@@ -155,6 +158,7 @@ describe('capstan init', () => {
       'rbac-arcticfox.yaml',
       'workload.yaml',
       'optional/network-policy.yaml',
+      'optional/shards.yaml',
       'samples/arcticfox.yaml',
     ].map((path) =>
       loadAllYaml(textOf(`deploy/${path}`)).map((object: { kind: string }) => object.kind),
@@ -165,8 +169,43 @@ describe('capstan init', () => {
       ['ClusterRole', 'ClusterRoleBinding'],
       ['Deployment', 'Service', 'PodDisruptionBudget'],
       ['NetworkPolicy'],
+      ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'],
       ['ArcticFox'],
     ]);
+  });
+
+  it('writes the permissions that a manager with shards needs', async () => {
+    const clock = new FakeClock();
+    const objects = ['rbac.yaml', 'optional/shards.yaml', 'rbac-arcticfox.yaml']
+      .flatMap((path) => loadAllYaml(textOf(`deploy/${path}`)) as KubeObject[])
+      .filter(({ metadata }) => !metadata?.name?.endsWith('-leader'));
+    await using server = fakeTransport({
+      clock,
+      objects,
+      resources: [ArcticFox],
+      authorization: 'RBAC',
+    });
+    const end = new AbortController();
+    const managers = ['one', 'two'].map((replica) => {
+      const manager = newManager({
+        transport: server.as('system:serviceaccount:fox-den:fox-den'),
+        clock,
+        logger: silentLogger,
+        shards: { id: 'fox-den', namespace: 'fox-den', replica },
+      });
+      newControllerManagedBy(manager)
+        .for(ArcticFox)
+        .named(replica)
+        .complete(async () => undefined);
+      return { manager, running: manager.start({ signal: end.signal }) };
+    });
+    await clock.run(60_000);
+    expect(managers.map(({ manager }) => manager.shards?.slots.length)).toEqual([32, 32]);
+    end.abort();
+    await clock.run(60_000);
+    await Promise.all(managers.map(({ running }) => running));
+    for (const { manager } of managers)
+      expect(manager.accessRecord.entries().filter(({ refused }) => refused > 0)).toEqual([]);
   });
 
   it('writes a workflow that runs scripts which the project has', () => {
@@ -281,17 +320,7 @@ describe('capstan init', () => {
         for (const stream of [child.stdout, child.stderr])
           stream.on('data', (chunk) => (said += chunk));
         const ended = once(child, 'exit');
-        const foxes = {
-          group: 'den.acme.io',
-          version: 'v1alpha1',
-          plural: 'arcticfoxes',
-          kind: 'ArcticFox',
-          namespaced: true,
-        };
-        await client.create(
-          defineResource<object>()(foxes),
-          loadYaml<object>(textOf('deploy/samples/arcticfox.yaml')),
-        );
+        await client.create(ArcticFox, loadYaml<object>(textOf('deploy/samples/arcticfox.yaml')));
         const found = new AbortController();
         void ended.then(() => found.abort());
         let message: string | undefined;
@@ -324,6 +353,13 @@ const ConfigMap = defineResource<{ data?: Record<string, string> }>()({
   version: 'v1',
   kind: 'ConfigMap',
   plural: 'configmaps',
+  namespaced: true,
+});
+const ArcticFox = defineResource<object>()({
+  group: 'den.acme.io',
+  version: 'v1alpha1',
+  kind: 'ArcticFox',
+  plural: 'arcticfoxes',
   namespaced: true,
 });
 const Lease = defineResource<{ spec: object }>()({

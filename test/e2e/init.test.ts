@@ -64,6 +64,12 @@ const Pod = defineResource<Anything & { spec: PodSpec }>()({
   plural: 'pods',
 });
 const Secret = defineResource<Anything>()({ ...named, kind: 'Secret', plural: 'secrets' });
+const RoleBinding = defineResource<Anything>()({
+  ...named,
+  group: 'rbac.authorization.k8s.io',
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+});
 const Foxes = defineResource<Fox>()({
   group: 'den.acme.io',
   version: 'v1alpha1',
@@ -88,6 +94,7 @@ const Lynxes = defineResource<Fox>()({
 });
 
 const project = mkdtempSync(join(tmpdir(), 'capstan-init-e2e-'));
+const textOf = (path: string): string => readFileSync(join(project, path), 'utf8');
 const hello = { namespace: 'default', name: 'hello' };
 let plane: ControlPlane;
 let transport: Transport;
@@ -209,26 +216,7 @@ test('the program converges with the permissions of its own account', async () =
   await expect(account.client.list(Secret)).rejects.toSatisfy(isForbidden);
   await expect(account.client.delete(Foxes, hello)).rejects.toSatisfy(isForbidden);
 
-  const kubeconfig = join(plane.folder, 'fox-den.kubeconfig');
-  writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
-  const environment = join(plane.folder, 'fox-den.env');
-  const settings = { KUBECONFIG: kubeconfig };
-  const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map(
-    (name) => `${name}=127.0.0.1:0`,
-  );
-  writeFileSync(
-    environment,
-    [...Object.entries(settings).map((entry) => entry.join('=')), ...anyPort].join('\n'),
-  );
-  execFileSync(process.execPath, ['bundle.ts'], { cwd: project });
-  const bundle = join(mkdtempSync(join(plane.folder, 'alone-')), 'main.mjs');
-  copyFileSync(join(project, 'dist/main.mjs'), bundle); // with no packages beside it
-  program = plane.run('fox-den', process.execPath, [
-    `--env-file=${environment}`,
-    '--enable-source-maps',
-    bundle,
-    ...['--namespace', 'fox-den'],
-  ]);
+  program = start(token);
 
   await apply('deploy/samples/arcticfox.yaml');
   await says('Hello, world');
@@ -262,13 +250,62 @@ test('the program converges with the permissions of its own account', async () =
   });
   await expect(admin.get(ConfigMap, hello)).rejects.toSatisfy(isNotFound);
 
+  expect(await ended()).toEqual(expect.arrayContaining(['Starting workers']));
+});
+
+test('with shards it does so with the permissions of deploy/optional/shards.yaml', async () => {
+  const [, shards = ''] = /^(shards: .*)$/m.exec(textOf('README.md')) ?? [];
+  const changed = textOf('src/main.ts').replace(/leaderElection: .*/, shards);
+  expect(changed).toContain("shards: { id: 'fox-den', namespace },");
+  writeFileSync(join(project, 'src/main.ts'), changed);
+  await apply('deploy/optional/shards.yaml');
+  await admin.delete(RoleBinding, { namespace: 'fox-den', name: 'fox-den-leader' });
+  program = start(await tokenOf(admin, { namespace: 'fox-den', name: 'fox-den' }));
+
+  await admin.delete(Foxes, hello);
+  await apply('deploy/samples/arcticfox.yaml');
+  await says('Hello, world');
+  const [, command = ''] = /^npx capstan (shards .*?) +#/m.exec(textOf('README.md')) ?? [];
+  const cli = [join(root, 'dist/bin/capstan.js'), ...command.split(' ')];
+  const owners = execFileSync(process.execPath, [...cli, '--kubeconfig', plane.kubeconfig]);
+  expect(owners.toString()).toMatch(/^shards fox-den\/fox-den, epoch \d+, coordinator /);
+  expect(owners.toString()).toMatch(/ live +64 /);
+  expect(await ended()).toEqual(expect.arrayContaining(['Starting workers']));
+});
+
+/** Starts the program as one file, with that token of its account. */
+function start(token: string): Program {
+  const kubeconfig = join(plane.folder, 'fox-den.kubeconfig');
+  writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
+  const environment = join(plane.folder, 'fox-den.env');
+  const settings = { KUBECONFIG: kubeconfig };
+  const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map(
+    (name) => `${name}=127.0.0.1:0`,
+  );
+  writeFileSync(
+    environment,
+    [...Object.entries(settings).map((entry) => entry.join('=')), ...anyPort].join('\n'),
+  );
+  execFileSync(process.execPath, ['bundle.ts'], { cwd: project });
+  const bundle = join(mkdtempSync(join(plane.folder, 'alone-')), 'main.mjs');
+  copyFileSync(join(project, 'dist/main.mjs'), bundle); // with no packages beside it
+  return plane.run('fox-den', process.execPath, [
+    `--env-file=${environment}`,
+    '--enable-source-maps',
+    bundle,
+    ...['--namespace', 'fox-den'],
+  ]);
+}
+
+/** Ends the program, which has neither failed nor warned. Resolves with the messages of its log. */
+async function ended(): Promise<string[]> {
   program.signal('SIGTERM');
   expect(await program.exited(40_000), program.tail(40)).toBe(0);
   const log = readFileSync(program.log, 'utf8').trim().split('\n');
   const lines = log.map((line) => JSON.parse(line) as { level: number; msg: string });
   expect(lines.filter(({ level }) => level > 30)).toEqual([]);
-  expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['Starting workers']));
-});
+  return lines.map(({ msg }) => msg);
+}
 
 function says(message: string): Promise<void> {
   return eventually(`the ConfigMap says ${message}`, async () => {
