@@ -10,7 +10,7 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { ConfigMap, Namespace } from 'capstan/kinds';
 import { readShards, type ShardOverview } from 'capstan/manager';
 import type { Program } from '../../../bindings/testing/envtest/program.ts';
-import { eventually } from '../../helpers/control-plane/conditions.ts';
+import { eventually, pauseUntil } from '../../helpers/control-plane/conditions.ts';
 import { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
 import type { Random } from '../../helpers/random.ts';
 import type { ShardLogEntry, ShardProcessLog } from '../../helpers/shards/judge-shards.ts';
@@ -21,6 +21,9 @@ import { type Behaviour, GROUP, LOAD, SHARD_DURATIONS } from './settings.ts';
 /** CLOCK_MONOTONIC, which all processes of a machine share, in milliseconds. */
 export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
+/** The path of the program of a replica. */
+export const REPLICA: string = fileURLToPath(new URL('./replica-process.ts', import.meta.url));
+
 const END_MS = 40_000;
 const SETTLE_MS = 180_000; // a busy machine
 
@@ -29,6 +32,8 @@ export interface FleetMemberOptions {
   readonly behaviour?: Behaviour;
   /** The later release that it is of: see later-release.ts. Default: this release. */
   readonly later?: 'fields' | 'format' | undefined;
+  /** The path of its program. Default: replica-process.ts. */
+  readonly program?: string;
 }
 
 export class FleetMember {
@@ -50,7 +55,7 @@ export class FleetMember {
   static async start(
     plane: ControlPlane,
     identity: string,
-    { behaviour = {}, later }: FleetMemberOptions = {},
+    { behaviour = {}, later, program: path = REPLICA }: FleetMemberOptions = {},
   ): Promise<FleetMember> {
     const proxy = await CuttingProxy.start(Number(new URL(plane.url).port));
     const kubeconfig = join(plane.folder, `kubeconfig-${identity}`);
@@ -59,7 +64,6 @@ export class FleetMember {
       mode: 0o600,
     });
     const journal = join(plane.folder, `journal-${identity}`);
-    const path = fileURLToPath(new URL('./replica-process.ts', import.meta.url));
     const hooks = new URL(`./later-release.ts?${later}`, import.meta.url).href;
     const program = plane.run(identity, process.execPath, [
       ...(later === undefined ? [] : ['--import', hooks]),
@@ -228,16 +232,24 @@ export class Fleet {
     return this.#random.pick(this.live.filter(({ identity }) => owners.has(identity)));
   }
 
-  /** Changes objects until it is paused, at most `perSecond`. */
-  update(perSecond = 100): void {
+  /**
+   * Changes objects until it is paused.
+   *
+   * @param atOnce how many changes are under way at a time, each of another object
+   */
+  update({ perSecond = 100, atOnce = 1 } = {}): void {
     this.#isPaused = false;
-    this.#updating = (async () => {
+    const worker = async (first: number): Promise<void> => {
       while (!this.#isPaused) {
-        const { namespace, name } = this.#place(this.#random.int(this.#objects));
+        const started = performance.now();
+        const i = first + atOnce * this.#random.int(Math.floor(this.#objects / atOnce));
+        const { namespace, name } = this.#place(i);
         await this.change(`${namespace}/${name}`);
-        await new Promise((resolve) => setTimeout(resolve, 1000 / perSecond));
+        await pauseUntil(started + (1000 * atOnce) / perSecond);
       }
-    })();
+    };
+    const workers = Array.from({ length: atOnce }, (_, first) => worker(first));
+    this.#updating = Promise.all(workers).then(() => undefined);
   }
 
   /** Asks for a reconcile of an object. */

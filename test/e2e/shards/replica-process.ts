@@ -136,8 +136,8 @@ newControllerManagedBy(manager)
 
 setInterval(() => {
   const { user, system } = process.cpuUsage();
-  const { rss } = process.memoryUsage();
-  write({ kind: 'usage', at: now(), cpuMs: (user + system) / 1000, rss });
+  const cpuMs = (user + system) / 1000;
+  write({ kind: 'usage', at: now(), cpuMs, memory: process.memoryUsage() });
 }, 1000).unref();
 
 await manager.start({ signal: end.signal });

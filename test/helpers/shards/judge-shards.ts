@@ -3,6 +3,14 @@
  * two at once, none is deleted that was not, and for how long slots had no owner.
  */
 
+/** In bytes, as `process.memoryUsage` returns it. */
+interface Memory {
+  readonly rss: number;
+  readonly heapUsed: number;
+  readonly heapTotal: number;
+  readonly external: number;
+}
+
 /** An entry of a journal. Times are milliseconds of a clock that all processes share. */
 export type ShardLogEntry =
   | { readonly kind: 'begin'; readonly at: number; readonly key: string; readonly run: number }
@@ -19,7 +27,12 @@ export type ShardLogEntry =
   | { readonly kind: 'opens' | 'closes'; readonly at: number; readonly slot: number }
   /** It stops itself by SIGSTOP. */
   | { readonly kind: 'stops'; readonly at: number }
-  | { readonly kind: 'usage'; readonly at: number; readonly cpuMs: number; readonly rss: number };
+  | {
+      readonly kind: 'usage';
+      readonly at: number;
+      readonly cpuMs: number;
+      readonly memory: Memory;
+    };
 
 export interface ShardProcessLog {
   readonly identity: string;
