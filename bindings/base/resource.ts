@@ -2,7 +2,7 @@
  * Describes a resource: its group, version, kind and plural, the type of its objects, and the
  * indices of its caches.
  */
-import { CapstanError, invalid, requireFunction } from './errors.ts';
+import { CapstanError, invalid, requireFunction, requireObject } from './errors.ts';
 import { parsePath } from './json-path.ts';
 import { namesOf, requireNames } from './names.ts';
 import type { FromServer } from './object.ts';
@@ -79,12 +79,16 @@ export function defineResource<T extends object>(
     requireNames('definition', definition, 'member of a resource', RESOURCE_NAMES);
     const { group, version, kind, plural, namespaced } = definition;
     if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
+    if (group === 'core') throw invalid('group', '"" for the core group', group);
     if (group !== '') requireSegment('group', group);
     requireSegment('version', version);
     requireSegment('plural', plural);
+    if (plural !== plural.toLowerCase())
+      throw invalid('plural', `lower case, as in paths: "${plural.toLowerCase()}"`, plural);
     if (typeof kind !== 'string' || kind === '' || kind.includes('/'))
       throw invalid('kind', 'a name without "/"', kind);
     if (typeof namespaced !== 'boolean') throw invalid('namespaced', 'true or false', namespaced);
+    if (definition.indexers !== undefined) requireObject('indexers', definition.indexers);
     for (const [name, spec] of Object.entries(definition.indexers ?? {}))
       requireIndexSpec(name, spec);
     return {

@@ -73,6 +73,10 @@ function bare(text: string): string {
 export function pathSegment(what: string, text: unknown): string {
   // \p{Cs} is half of a surrogate pair, which no URL can express.
   if (typeof text !== 'string' || /^\.{0,2}$|[/%\p{Cs}]/u.test(text))
-    throw invalid(what, 'a name without "/", "%" and half a surrogate pair', text);
+    throw invalid(
+      what,
+      'a name, not "", "." or "..", without "/", "%" and half a surrogate pair',
+      text,
+    );
   return encodeURIComponent(text);
 }

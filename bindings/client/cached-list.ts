@@ -6,7 +6,7 @@
  * objects.
  */
 
-import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
+import { CapstanError, invalid, show } from '../base/errors.ts';
 import { pathIndexFunc } from '../base/json-path.ts';
 import type { FromServer, KubeObject } from '../base/object.ts';
 import type { IndexSpec } from '../base/resource.ts';
@@ -53,8 +53,7 @@ export async function selectFrom<T extends object>(
  * Throws CapstanError INVALID_ARGUMENT for a continue token: a cache returns all objects at once
  * and ignores the limit.
  */
-export function requireUnpaged({ limit, continue: token }: ListOptions): void {
-  if (limit !== undefined) requireInteger('options.limit', limit, 0);
+export function requireUnpaged({ continue: token }: ListOptions): void {
   if (token)
     throw invalid(
       'options.continue',

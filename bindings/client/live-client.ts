@@ -9,7 +9,6 @@ import {
   CapstanError,
   invalid,
   invalidText,
-  requireInteger,
   requireObject,
   requireString,
 } from '../base/errors.ts';
@@ -119,7 +118,6 @@ export class LiveClient implements Client {
         'no index in a live list, because only caches have indices',
         index.name,
       );
-    if (limit !== undefined) requireInteger('options.limit', limit, 0);
     const query = {
       ...others,
       ...selectorsOf(options),

@@ -1,4 +1,11 @@
-/** The names of the options of a client's calls: see bindings/base/names.ts. */
+/** The names of the options of a client's calls, and their types: see bindings/base/names.ts. */
+import {
+  invalid,
+  requireBoolean,
+  requireInteger,
+  requireObject,
+  requireString,
+} from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type {
   ApplyOptions,
@@ -68,7 +75,44 @@ const OF_SUBRESOURCE = {
 };
 const PATCH_NAMES = namesOf<Patch>()({ type: 1, operations: 1, body: 1, contentType: 1, data: 1 });
 
-/** Throws CapstanError INVALID_ARGUMENT. */
+type Check = (name: string, value: unknown) => void;
+
+const requireCount: Check = (name, value) => {
+  requireInteger(name, value, 0);
+};
+const oneOf =
+  (...texts: readonly string[]): Check =>
+  (name, value) => {
+    if (!texts.includes(value as string))
+      throw invalid(name, `one of '${texts.join("', '")}'`, value);
+  };
+
+/** Namespaces, selectors and indices are checked where they are used. */
+const OF_VALUE: Readonly<Record<string, Check>> = {
+  live: requireBoolean,
+  readYourWrites: requireBoolean,
+  forUpdate: requireBoolean,
+  dryRun: requireBoolean,
+  force: requireBoolean,
+  resourceVersion: requireString,
+  continue: requireString,
+  fieldOwner: requireString,
+  limit: requireCount,
+  gracePeriodSeconds: requireCount,
+  fieldValidation: oneOf('Ignore', 'Warn', 'Strict'),
+  propagationPolicy: oneOf('Orphan', 'Background', 'Foreground'),
+  preconditions: (name, value) => {
+    requireObject(name, value);
+    const { uid, resourceVersion } = value as NonNullable<DeleteOptions['preconditions']>;
+    if (uid !== undefined) requireString(`${name}.uid`, uid);
+    if (resourceVersion !== undefined) requireString(`${name}.resourceVersion`, resourceVersion);
+  },
+};
+
+/**
+ * Throws CapstanError INVALID_ARGUMENT for an unknown name and for a value of another type: a flag
+ * that is 'false' would be taken for true.
+ */
 export function requireCallOptions(
   call: keyof typeof OF_CALL,
   options: unknown,
@@ -76,6 +120,10 @@ export function requireCallOptions(
 ): void {
   const names = (ofSubresource ? OF_SUBRESOURCE : OF_CALL)[call];
   requireNames('options', options, `option of ${call}()`, names);
+  for (const [name, value] of Object.entries(options as object)) {
+    if (value !== undefined && Object.hasOwn(OF_VALUE, name))
+      OF_VALUE[name]?.(`options.${name}`, value);
+  }
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */

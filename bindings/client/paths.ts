@@ -5,6 +5,7 @@
 
 import { CapstanError, invalid, requireObject, show } from '../base/errors.ts';
 import { jsonText } from '../base/exact-json.ts';
+import { isObjectLike } from '../base/json-value.ts';
 import type { KubeObject } from '../base/object.ts';
 import { groupVersion, notResource, type Resource } from '../base/resource.ts';
 import { pathSegment } from '../base/urls.ts';
@@ -103,15 +104,40 @@ export function bodyOf<T extends object>(
   return { ...object, apiVersion, kind };
 }
 
+/** What JSON.stringify makes of a Map, a promise or bytes. Other values may match too. */
+const MAY_BE_LOST = /\{\}|\{"0":|\{"type":"Buffer"/;
+const LOST =
+  /^\[object (?:Map|Set|WeakMap|WeakSet|Promise|RegExp|Error|(?:Shared)?ArrayBuffer|DataView|(?:[A-Z]\w*)Array)\]$/;
+
+/** Throws CapstanError INVALID_ARGUMENT for a member whose content JSON.stringify leaves out. */
+function requireNothingLost(what: string, value: unknown): void {
+  const open: { path: string; at: unknown }[] = [{ path: what, at: value }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { path, at } = next;
+    if (!isObjectLike(at)) continue;
+    if (LOST.test(Object.prototype.toString.call(at))) {
+      const isBytes = ArrayBuffer.isView(at) || at instanceof ArrayBuffer;
+      const expected = isBytes ? 'bytes as a base64 text' : 'a value that JSON can say';
+      throw invalid(path, expected, at);
+    }
+    for (const [name, member] of Object.entries(at))
+      open.push({ path: `${path}.${name}`, at: member });
+  }
+}
+
 /**
  * The text of a value, with the digits of its numbers as they were parsed. Throws CapstanError
- * INVALID_ARGUMENT for what JSON cannot express, such as a cycle.
+ * INVALID_ARGUMENT for what JSON cannot express, such as a cycle or a Map.
  */
 export function requireJsonText(what: string, value: unknown): string {
   try {
     const text = jsonText(value);
-    if (text !== undefined) return text;
+    if (text !== undefined) {
+      if (MAY_BE_LOST.test(text)) requireNothingLost(what, value);
+      return text;
+    }
   } catch (cause) {
+    if (cause instanceof CapstanError) throw cause;
     throw new CapstanError(
       'INVALID_ARGUMENT',
       `"${what}" expected a value that JSON can say: ${String(cause)}`,

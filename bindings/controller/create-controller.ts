@@ -157,7 +157,7 @@ export function createController<T extends object, R = Request>(
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T, R> = {
     request: options.request,
-    for: resource && { resource, predicates, metadataOnly },
+    for: resource === undefined ? undefined : { resource, predicates, metadataOnly },
     owns: list('owns', 'resources', options.owns).map((owned) =>
       'resource' in owned ? owned : { resource: owned },
     ),

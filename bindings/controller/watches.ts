@@ -247,6 +247,7 @@ export class PlannedWatches<T extends object> {
       const caches = resource === undefined ? main : this.#caches.get(resource);
       if (caches === undefined)
         throw invalid('resource', `a resource that "${controller}" watches`, resource);
+      if (typeof request?.name !== 'string') throw invalid('request', 'a request', request);
       return caches.of(request.namespace)?.getByName(request) as never;
     };
     if (shards !== undefined) this.get = this.#getOwned(this.get, shards);

@@ -4,7 +4,7 @@
  * selectors, dry run, field owners), as it is the same code.
  */
 
-import { CapstanError, requireObject, show } from '../base/errors.ts';
+import { CapstanError, show } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { IndexSpec, Resource } from '../base/resource.ts';
 import { Indexer } from '../cache/store/store.ts';
@@ -12,6 +12,7 @@ import { isLiveRead } from '../client/cached-client.ts';
 import { requireUnpaged, selectFrom } from '../client/cached-list.ts';
 import { newClient } from '../client/client.ts';
 import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
+import { requireCallOptions } from '../client/option-names.ts';
 import { requireResource } from '../client/paths.ts';
 import type {
   AnyResource,
@@ -150,7 +151,7 @@ function listWithIndices(
     options: ListOptions = {},
   ): Promise<ObjectList<T>> => {
     requireResource(resource);
-    requireObject('options', options);
+    requireCallOptions('list', options);
     if (isLiveRead(options)) return inner.list(resource, options);
     requireUnpaged(options);
     const specs: Record<string, IndexSpec<T>> = { ...resource.indexers };

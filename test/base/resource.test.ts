@@ -50,6 +50,31 @@ describe.each(['group', 'version', 'plural'] as const)('a %s', (member) => {
   });
 });
 
+// They were taken, and the server answered 404.
+test.each([
+  [{ group: 'core', version: 'v1', kind: 'Pod', plural: 'pods' }, '"" for the core group'],
+  [{ ...sound, plural: 'Deployments' }, 'lower case, as in paths: "deployments"'],
+  [{ ...sound, indexers: 'spec.replicas' }, '"indexers" expected an object'],
+])('a definition %j is refused with what to write', (definition, message) => {
+  const define = () => defineResource()({ ...definition, namespaced: true } as never);
+  expect(define).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  expect(define).toThrow(message);
+});
+
+test.each(['', '..', 'a/b'])('a refused name %j is told what a name must not be', (plural) => {
+  expect(() => defineResource()({ ...sound, plural, namespaced: true })).toThrow(
+    'not "", "." or ".."',
+  );
+});
+
+test('metadataOnly of a ListWatch is true or false', () => {
+  const Deployment = defineResource()({ ...sound, namespaced: true });
+  for (const metadataOnly of ['false', 'true', 0, null])
+    expect(
+      () => new ListWatch(transport, Deployment, { metadataOnly: metadataOnly as never }),
+    ).toThrow(INVALID);
+});
+
 test.each(['..', 'a/b', '', '%2e', undefined, 7])('resourceOf refuses %j', async (resource) => {
   const asked = resourceOf(transport, { group: '', version: 'v1', plural: resource as never });
   await expect(asked).rejects.toEqual(INVALID);

@@ -245,6 +245,104 @@ export function keepsTheContract(
       }
     });
 
+    // Flags of other types were taken for true, and NaN for no grace period.
+    test('an option of another type is rejected, and nothing is written', async () => {
+      const name = 'option-types';
+      await client.create(ConfigMaps, configMap(name, { a: '1' }));
+      const patch = { type: 'merge', body: { data: { a: '2' } } } as const;
+      const rejects = async (
+        option: string,
+        call: (options: never) => Promise<unknown>,
+        ...of: unknown[]
+      ) => {
+        for (const value of of)
+          await expect(
+            call({ [option]: value } as never),
+            `${option}: ${value}`,
+          ).rejects.toMatchObject({
+            code: 'INVALID_ARGUMENT',
+            message: expect.stringContaining(`"options.${option}`),
+          });
+      };
+      const [no, notText] = [
+        ['false', 'true', 0, 1, null],
+        [5, null, {}],
+      ];
+      for (const each of [client, newNamespacedClient(client, namespace)]) {
+        const writes = [
+          (options: never) => each.create(ConfigMaps, configMap('option-types-new'), options),
+          (options: never) => each.update(ConfigMaps, configMap(name, { a: '2' }), options),
+          (options: never) => each.patch(ConfigMaps, at(name), patch, options),
+          (options: never) => each.apply(ConfigMaps, configMap(name, { a: '2' }), options),
+        ];
+        for (const write of writes) {
+          await rejects('dryRun', write, ...no);
+          await rejects('fieldOwner', write, ...notText);
+          await rejects('fieldValidation', write, 'strict', true, null);
+        }
+        const [, , , apply] = writes;
+        await rejects('force', apply!, ...no);
+        for (const drop of [
+          (options: never) => each.delete(ConfigMaps, at(name), options),
+          (options: never) => each.deleteAllOf(ConfigMaps, { namespace, ...(options as object) }),
+        ]) {
+          await rejects('dryRun', drop, ...no);
+          await rejects('gracePeriodSeconds', drop, '0', -1, 1.5, NaN, Infinity, null);
+          await rejects('propagationPolicy', drop, 'foreground', 5, null);
+          await rejects('preconditions', drop, 'a', null, { uid: 5 }, { resourceVersion: 5 });
+        }
+        for (const read of [
+          (options: never) => each.get(ConfigMaps, at(name), options),
+          (options: never) => each.list(ConfigMaps, { namespace, ...(options as object) }),
+        ]) {
+          for (const flag of ['live', 'readYourWrites', 'forUpdate'])
+            await rejects(flag, read, ...no);
+          await rejects('resourceVersion', read, ...notText);
+        }
+        const list = (options: never) => each.list(ConfigMaps, options);
+        await expect(list({ labelselector: 'a=b' } as never)).rejects.toMatchObject({
+          message: expect.stringContaining('did you mean "labelSelector"?'),
+        });
+        await rejects('limit', list, '5', -1, 1.5, NaN, null);
+        await rejects('continue', list, ...notText);
+      }
+      expect((await client.get(ConfigMaps, at(name), { live: true })).data).toEqual({ a: '1' });
+      await expect(
+        client.get(ConfigMaps, at('option-types-new'), { live: true }),
+      ).rejects.toSatisfy(isNotFound);
+      await client.delete(ConfigMaps, at(name));
+    });
+
+    // They were sent as {}, or as an object with a member for each byte.
+    test('a value whose content JSON leaves out is rejected with its path', async () => {
+      const lost: [unknown, string][] = [
+        [new Map([['a', '1']]), 'a value that JSON can say'],
+        [new Set(['a']), 'a value that JSON can say'],
+        [Promise.resolve({ a: '1' }), 'a value that JSON can say'],
+        [{ a: Promise.reject(new Error('late')) }, 'a value that JSON can say'],
+        [{ a: /a/ }, 'a value that JSON can say'],
+        [{ a: new Error('a') }, 'a value that JSON can say'],
+        [{ a: new Uint8Array([1, 2]) }, 'bytes as a base64 text'],
+        [{ a: new ArrayBuffer(2) }, 'bytes as a base64 text'],
+        [{ a: Buffer.from('a') }, 'bytes as a base64 text'],
+      ];
+      for (const [data, expected] of lost) {
+        const refused = {
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringMatching(`data(.a)?" expected ${expected}`),
+        };
+        const object = { ...configMap('lost'), data } as never;
+        await expect(client.create(ConfigMaps, object)).rejects.toMatchObject(refused);
+        await expect(client.update(ConfigMaps, object)).rejects.toMatchObject(refused);
+        await expect(
+          client.patch(ConfigMaps, at('lost'), { type: 'merge', body: { data } }),
+        ).rejects.toMatchObject(refused);
+      }
+      await expect(client.get(ConfigMaps, at('lost'), { live: true })).rejects.toSatisfy(
+        isNotFound,
+      );
+    });
+
     test('a write with an old resourceVersion is a conflict', async () => {
       const created = await client.create(ConfigMaps, configMap('conflict', { a: '1' }));
       const changed = await client.update(ConfigMaps, { ...created, data: { a: '2' } });

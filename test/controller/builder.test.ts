@@ -544,6 +544,19 @@ describe('the default of an option', () => {
     );
   });
 
+  test.each<[string, object]>([
+    ['for', { for: null }],
+    ['for', { for: 'widgets' }],
+    ['namespace', { namespace: 'a/b' }],
+    ['namespace', { namespace: '..' }],
+    ['namespaces[1]', { namespaces: ['a', 'b/c'] }],
+  ])('%s must be valid', (option, options) => {
+    const message = expect.stringContaining(`"options.${option}" expected`);
+    expect(() => report(options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
+    );
+  });
+
   test('workers: its own, the manager’s for the group and kind, the manager’s, one', () => {
     const groupKindConcurrency = { 'Widget.example.com': 5, Widget: 9, 'Part.apps': 9 };
     expect(report().report().workers).toBe(1);

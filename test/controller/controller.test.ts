@@ -126,6 +126,23 @@ describe('requests', () => {
     expect(found).toEqual(['d']);
   });
 
+  test('are objects: get refuses a key as text', async () => {
+    const errors: unknown[] = [];
+    const { cluster, clock, start } = setup((_request, { get }) => {
+      for (const wrong of ['default/w', undefined, null, {}, { name: 5 }]) {
+        try {
+          get(wrong as never);
+        } catch (error) {
+          errors.push((error as { code?: string }).code);
+        }
+      }
+    });
+    cluster.put('widgets', { metadata: { namespace: 'default', name: 'w' } });
+    void start();
+    await clock.settle();
+    expect(errors).toEqual(Array(5).fill('INVALID_ARGUMENT'));
+  });
+
   test('added while the same request is reconciled lead to one more reconcile', async () => {
     const gate = Promise.withResolvers<void>();
     let running = 0;

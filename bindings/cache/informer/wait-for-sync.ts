@@ -4,7 +4,7 @@
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
-import { CapstanError, hasCode, requireFunction } from '../../base/errors.ts';
+import { CapstanError, hasCode, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { DoneChecker } from '../../base/wait.ts';
@@ -45,12 +45,19 @@ export async function waitForCacheSync(
     requireFunction(`synced[${i}].hasSynced`, (one as Partial<Syncing>)?.hasSynced);
   const { clock = systemClock, signal = new AbortController().signal } = options ?? {};
   for (const one of synced) {
-    const checker = one.hasSynced() ? undefined : one.hasSyncedChecker?.();
+    const checker = isSynced(one) ? undefined : one.hasSyncedChecker?.();
     if (checker !== undefined) await abortable(checker.done, signal).catch(() => undefined);
-    while (!signal.aborted && !one.hasSynced()) await sleep(clock, POLL_MS, signal);
-    if (signal.aborted) return synced.every((other) => other.hasSynced());
+    while (!signal.aborted && !isSynced(one)) await sleep(clock, POLL_MS, signal);
+    if (signal.aborted) return synced.every(isSynced);
   }
   return true;
+}
+
+/** Throws CapstanError INVALID_ARGUMENT for a promise, which would be taken for true. */
+function isSynced(one: Syncing): boolean {
+  const is: unknown = one.hasSynced();
+  if (typeof is !== 'boolean') throw invalid('hasSynced()', 'true or false', is);
+  return is;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   CapstanError,
   hasCode,
   invalid,
+  requireBoolean,
   requireFunction,
   requireInteger,
   requireMs,
@@ -170,6 +171,7 @@ export class ListWatch<T, I extends string = never> {
       idleTimeout = WATCH_IDLE_MS,
       compression = 'auto',
     } = options;
+    requireBoolean('metadataOnly', metadataOnly);
     requireMs('idleTimeout', idleTimeout);
     if (options.maxListBytes !== undefined) requireInteger('maxListBytes', options.maxListBytes, 1);
     if (!COMPRESSIONS.includes(compression))

@@ -3,6 +3,7 @@
  * "", so that no object is cached twice.
  */
 import { invalid, requireString } from '../../base/errors.ts';
+import { pathSegment } from '../../base/urls.ts';
 
 /** One namespace or several; all namespaces if both are undefined. */
 export interface Namespaces {
@@ -22,6 +23,7 @@ export function requireNamespaces(
   mayBeNone = false,
 ): void {
   if (namespace !== undefined) requireString(`${name}.namespace`, namespace);
+  if (namespace) pathSegment(`${name}.namespace`, namespace);
   if (namespaces === undefined) return;
   if (namespace !== undefined)
     throw invalid(
@@ -45,4 +47,5 @@ export function requireDistinct(
     new Set(namespaces).size === namespaces.length;
   if (!distinct || !namespaces.every((each) => typeof each === 'string' && each !== ''))
     throw invalid(name, `names of namespaces, ${atLeast}each once`, namespaces);
+  for (const [i, each] of namespaces.entries()) pathSegment(`${name}[${i}]`, each);
 }

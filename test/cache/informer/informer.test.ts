@@ -339,6 +339,16 @@ describe('waitForCacheSync', () => {
     expect(await waitForCacheSync({ signal: AbortSignal.abort() }, informer)).toBe(false);
   });
 
+  test('a result that is neither true nor false is refused', async () => {
+    for (const result of [Promise.resolve(false), Promise.reject(new Error('late')), 1, undefined])
+      await expect(
+        waitForCacheSync({}, { hasSynced: () => result as never }),
+      ).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('"hasSynced()" expected true or false'),
+      });
+  });
+
   test('polls other objects every 100 ms', async () => {
     const clock = new FakeClock();
     let asked = 0;
