@@ -1,10 +1,10 @@
 /**
- * A first-in, first-out list in O(1) an item that does not keep taken items alive. It grows without
- * bound, as client-go's. A waiting item can be replaced or removed by its place, a number that no
- * later item gets.
+ * A first-in, first-out list: `push` and `shift` take O(1), and items that were taken are not kept
+ * alive. It grows without bound, as client-go's buffer of notifications does. A waiting item can be
+ * replaced or removed by its place, a number that no later item gets.
  */
 
-/** Below this many taken places a copy does not pay. */
+/** With fewer taken places the array is not copied: the copy would cost more than it frees. */
 const COMPACT_FROM = 1024;
 
 export class Backlog<T extends object> {

@@ -27,8 +27,8 @@ export const BACKOFF_NAMES = namesOf<BackoffOptions>()({
 });
 
 /**
- * Guards a user's `random`: an error, or a value outside of [0, 1), is reported and 0.5 is used, so
- * that nothing that waits by it ends.
+ * Guards a user's `random`: an error, or a value outside of [0, 1), is reported and 0.5 is used
+ * instead, so that the caller's retries go on.
  */
 export function guardRandom(random: () => number): () => number {
   return () => {
@@ -46,6 +46,7 @@ export function guardRandom(random: () => number): () => number {
 /** "If we don't backoff for 2min, assume API server is healthy and we reset the backoff." */
 const RESET_MS = 120_000;
 
+/** Delays that grow by a factor up to a cap, with jitter; reset after two minutes without one. */
 export class Backoff {
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -58,7 +59,7 @@ export class Backoff {
   constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
     const { duration = 800, factor = 2, cap = 30_000, jitter = 1 } = options;
     this.#options = { duration, factor, cap, jitter };
-    // Smaller values would be no back-off.
+    // With smaller values the delay would be 0 or shrink.
     const least = { duration: 1, factor: 1, cap: 1, jitter: 0 };
     for (const name of ['duration', 'factor', 'cap', 'jitter'] as const) {
       const value: unknown = this.#options[name];
@@ -89,6 +90,10 @@ export class Backoff {
 /** client-go: reflector.go watch. */
 const WINDOW_RESET_MS = 60_000;
 
+/**
+ * Whether a failed call is repeated: for `maxMs` after the first failure of a series. A failure a
+ * minute or more after the last one begins a new series.
+ */
 export class RetryWithDeadline {
   readonly #clock: Clock;
   readonly #maxMs: number;

@@ -72,14 +72,14 @@ export function wallNowOf(clock: Clock | undefined): () => number {
 }
 
 /**
- * What a timer returns that has done nothing but set itself again. `FakeClock.run` then moves on at
- * once: a test of a week meets 60 480 heartbeats of each queue.
+ * The result of a timer function that has only set its timer again. `FakeClock.run` then moves on
+ * without a turn of the event loop: a test of a week has 60 480 heartbeats of each queue.
  */
 export const NOTHING_STARTED = Symbol('nothing started');
 
 interface FakeTimer {
   at: number;
-  order: number; // of two timers due at one moment the one that was set first runs first
+  order: number; // of timers that are due at the same time, the one that was set first runs first
   run: () => unknown;
 }
 
@@ -245,8 +245,8 @@ function requireForward(ms: unknown): void {
 }
 
 /**
- * With 4 turns, time overtook a reconcile of three requests to a server in the process. 11 settles
- * of 64 turns take 45 ms.
+ * 4 turns were too few: a reconcile that sent three requests to a server in the same process had
+ * not ended when the clock moved on. 11 calls of 64 turns take 45 ms.
  */
 const SETTLE_TURNS = 64;
 

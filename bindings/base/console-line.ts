@@ -11,7 +11,7 @@ const MOST_CHARS = 2000;
 /** How many errors of a chain of causes are shown. */
 const MOST_ERRORS = 5;
 const MOST_FRAMES = 30;
-/** What {@link FirstTimes} remembers. */
+/** How many texts {@link FirstTimes} remembers. */
 const MOST_SUBJECTS = 1024;
 
 /** `2026-01-05T08:00:00.000Z ERROR the message`. @param wallMs milliseconds since 1970 */
@@ -83,7 +83,7 @@ export function orElse<T>(read: () => T, other: T): T {
   }
 }
 
-/** Tells which texts are new, of the last 1024. */
+/** Remembers the last 1024 texts, and answers whether a text is new. */
 export class FirstTimes {
   readonly #seen = new Set<string>();
 

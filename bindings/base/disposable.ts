@@ -1,4 +1,4 @@
-/** `using` for what has dispose(), in engines that have `Symbol.dispose`. */
+/** Gives a class with `dispose()` the method of `using`, in engines that have `Symbol.dispose`. */
 /// <reference lib="esnext.disposable" preserve="true" />
 export function disposable(prototype: { dispose(): void }): void {
   if (Symbol.dispose === undefined) return;

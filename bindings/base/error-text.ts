@@ -40,8 +40,8 @@ export function wordsEnd(text: string, most: number): number {
 }
 
 /**
- * A copy of a text. In V8 a slice, and a string joined from slices, keeps the whole original in
- * memory.
+ * A copy of a text that shares no memory with it. In V8 a slice, and a string joined from slices,
+ * keeps the whole original text in memory.
  */
 export function ownText(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;

@@ -203,8 +203,8 @@ export function isAbort(error: unknown, reason?: unknown): boolean {
 }
 
 /**
- * Describes a value for a message: short, with its type if the text alone does not tell. Never
- * throws.
+ * Describes a value in a few words for a message, with its type if the text alone does not show it.
+ * Never throws.
  */
 export function show(value: unknown): string {
   try {

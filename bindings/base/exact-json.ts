@@ -68,7 +68,10 @@ export function textOfNumber(holder: object, name: string): string | undefined {
   return text !== undefined && Object.is(Number(text), value) ? text : undefined;
 }
 
-/** Whether a number has the same text in two objects or arrays. True if either text is unknown. */
+/**
+ * Whether the member `name` has the same text in two objects or arrays. True if either text is
+ * unknown.
+ */
 export function sameText(a: object, b: object, name: string): boolean {
   const [text, other] = [textOfNumber(a, name), textOfNumber(b, name)];
   return text === other || text === undefined || other === undefined;
@@ -93,7 +96,7 @@ let mark: string | undefined;
 /**
  * JSON.stringify with the kept texts of numbers, and BigInts as numbers. Throws for cycles.
  *
- * @param more texts that count before those that came with the objects
+ * @param more texts that are used instead of those that came with the objects
  */
 export function jsonText(value: unknown, more?: NumberTexts): string | undefined {
   if (more === undefined && !(isUsed && hasTexts(value))) {

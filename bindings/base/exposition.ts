@@ -5,10 +5,10 @@
  * when the text is asked for, not counted a second time in a registry.
  */
 
-/** What was observed, by bucket. Which buckets there are, their bounds say. */
+/** Counts of observed values by bucket. The caller has the bounds of the buckets. */
 export interface Histogram {
   sum: number;
-  /** Per bucket, not cumulative; the last one counts what is above every bound. */
+  /** One count for each bucket, not cumulative; the last one is for values above every bound. */
   counts: number[];
 }
 
@@ -24,7 +24,7 @@ export function observe(bounds: readonly number[], into: Histogram, value: numbe
   into.counts[at] = (into.counts[at] as number) + 1;
 }
 
-/** Adds what another one of the same buckets has counted. */
+/** Adds the counts of another histogram with the same buckets. */
 export function addHistogram(into: Histogram, { sum, counts }: Histogram): void {
   into.sum += sum;
   for (const [i, count] of counts.entries()) into.counts[i] = (into.counts[i] ?? 0) + count;
@@ -47,13 +47,16 @@ export function labelPairs(labels: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
-/** A value of a metric, its labels as {@link labelPairs} gives them, and what its name ends in. */
+/**
+ * A value of a metric with its labels, as {@link labelPairs} writes them, and the suffix of its
+ * name.
+ */
 export type Sample = readonly [labels: string, value: number, suffix?: string];
 
 /**
  * The samples of a histogram.
  *
- * @param bounds may be fewer than were counted by: the counts above them are in `+Inf` alone
+ * @param bounds may be fewer than those of the histogram: the counts above them are in `+Inf` only
  */
 export function histogramSamples(
   labels: string,

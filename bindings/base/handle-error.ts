@@ -42,14 +42,14 @@ export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler
 }
 
 /**
- * Calls a user's function whose result nobody needs. An error or rejection is reported; nothing
- * waits for it.
+ * Calls a user's function and ignores its result. An error or rejection is reported; a promise is
+ * not awaited.
  *
- * @param untold reports first what the function would have been told
+ * @param beforeReport called before the error is reported, to report what the call was for
  */
-export function tell(call: () => unknown, what: string, untold?: () => unknown): void {
+export function tell(call: () => unknown, what: string, beforeReport?: () => unknown): void {
   const report = (error: unknown): void => {
-    untold?.();
+    beforeReport?.();
     handleError(error, what);
   };
   try {
@@ -63,7 +63,7 @@ export function tell(call: () => unknown, what: string, untold?: () => unknown):
  * Reports an error through the hook. Never throws: if the hook throws or rejects, both errors go to
  * the console.
  *
- * @param more what only the default hook writes, after `what`, such as the attempt
+ * @param more text that only the default hook writes, after `what`, such as the attempt
  */
 export function handleError(thrown: unknown, what: string, more?: string): void {
   const error = explained(thrown);
@@ -80,7 +80,7 @@ export function handleError(thrown: unknown, what: string, more?: string): void 
   }
 }
 
-/** Reports the rejection of a promise that nobody waits for. */
+/** Reports the rejection of a promise that is not awaited. */
 export function reportRejection(answer: unknown, what: string): void {
   whenRejected(answer, (error) => handleError(error, what));
 }
@@ -90,8 +90,10 @@ function whenRejected(answer: unknown, report: (error: unknown) => void): void {
     Promise.resolve(answer).catch(report);
 }
 
+/** The least time between two reports of one subject. */
 const SAY_AGAIN_MS = 60_000;
 
+/** Reports a subject at most once a minute, and counts the reports that it suppresses. */
 export class Seldom {
   readonly #clock: Clock;
   /** By subject: the time of the last report, and how many were suppressed since. */
@@ -101,7 +103,11 @@ export class Seldom {
     this.#clock = clock;
   }
 
-  /** @param tell gets a text to append: how many reports were suppressed */
+  /**
+   * Calls `tell`, unless this subject was reported within the last minute.
+   *
+   * @param tell gets a text to append: how many reports were suppressed
+   */
   say(what: string, tell: (more: string) => void): void {
     const at = this.#clock.now();
     const last = this.#said.get(what);

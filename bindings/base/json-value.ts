@@ -1,9 +1,9 @@
 /**
- * JSON values: told apart, compared and hashed by value, and read by their own members.
+ * JSON values: type checks, comparison and hash by value, and reads of own members.
  *
  * No library compares them: `workqueue` and `cache` have no dependency, and those that were looked
- * at (fast-deep-equal, dequal, fast-equals) tell a member that is undefined from one that is absent
- * and know nothing of the texts of numbers (exact-json.ts).
+ * at (fast-deep-equal, dequal, fast-equals) treat an undefined member and an absent one as
+ * different, and do not know the texts of numbers (exact-json.ts).
  */
 
 /** An int64 that a JavaScript number would round may be a BigInt, so that it is kept unchanged. */
@@ -21,7 +21,9 @@ export function isObjectLike(value: unknown): value is Record<string, unknown> {
 export const isJsonObject = (value: unknown): value is Record<string, unknown> =>
   isObjectLike(value) && !Array.isArray(value);
 
-/** Not what JavaScript gives every object, such as `constructor`; null and undefined have none. */
+/**
+ * An own member, never an inherited one such as `constructor`. `undefined` for null and undefined.
+ */
 export function ownMember<V>(value: { readonly [name: string]: V }, name: string): V | undefined;
 export function ownMember(value: unknown, name: string): unknown;
 export function ownMember(value: unknown, name: string): unknown {
@@ -41,7 +43,8 @@ export function omitUndefined<O extends object>(options: O): O {
  * Whether two values are the same JSON. The order of members does not count, and a member that is
  * undefined counts as absent. Throws a RangeError for values that are deeper than the stack.
  *
- * @param sameNumber decides for numbers that are equal to JavaScript, by where they stand
+ * @param sameNumber called for two numbers that are equal in JavaScript, with their objects and the
+ *   member's name
  */
 export function sameJson(
   a: unknown,
@@ -73,7 +76,7 @@ export function sameJson(
   return others.every((name) => right[name] === undefined || ownMember(left, name) !== undefined);
 }
 
-/** With the members of all objects in the order of their names. */
+/** A copy in which the members of all objects are sorted by name. */
 export function sortMembers(value: unknown): unknown {
   if (!isObjectLike(value)) return value;
   if (Array.isArray(value)) return value.map(sortMembers);
@@ -85,8 +88,8 @@ export function sortMembers(value: unknown): unknown {
 }
 
 /**
- * A hash of 53 bits: cyrb53, which is in the public domain. A text with the hash of another one
- * can only be made up by a program that knows the seed.
+ * A hash of 53 bits: cyrb53, which is in the public domain. Only a program that knows the seed can
+ * construct two texts with the same hash.
  */
 export function hashText(text: string, seed: number): number {
   let a = 0xdeadbeef ^ seed;

@@ -45,8 +45,8 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
 const guarded = new WeakSet<Logger>();
 
 /**
- * Guards a logger: what it throws (a log file on a full disk, a closed stream at exit) is reported
- * to the hook of `setErrorHandler`, with an error that was to be logged, so that this is not lost.
+ * Guards a logger: an error that it throws (a log file on a full disk, a closed stream at exit)
+ * goes to the hook of `setErrorHandler`. So does the error that was to be logged.
  */
 export function guardedLogger(logger: Logger): Logger {
   if (logger === silentLogger || guarded.has(logger)) return logger;

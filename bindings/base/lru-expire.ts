@@ -1,7 +1,7 @@
 /**
- * A cache of the most recently used values, each for a time. A Map keeps its keys in insertion
- * order, so the first is the least recently used. client-go: k8s.io/apimachinery/pkg/util/cache
- * LRUExpireCache.
+ * A cache of the most recently used values; each expires after a time of its own. A Map keeps its
+ * keys in insertion order, so the first is the least recently used. client-go:
+ * k8s.io/apimachinery/pkg/util/cache LRUExpireCache.
  */
 import type { Clock } from './clock.ts';
 

@@ -146,14 +146,17 @@ function unknown(
   return new CapstanError('INVALID_ARGUMENT', `"${path}${member}" is no ${what}: ${hint}`);
 }
 
-/** A value was passed that belongs into the options. */
+/**
+ * The error for a value that was passed in place of the options, such as a clock in place of `{
+ * clock }`.
+ */
 function instead(name: string, value: object, names: Names): CapstanError {
   const [first = ''] = Object.keys(names);
   return invalid(name, `an object such as { ${wrapper(value, names) ?? first} }`, value);
 }
 
-/** The members that identify the classes which are passed instead of options. */
-const TOLD_BY = {
+/** By option: the member by which a value that was passed in place of the options is recognised. */
+const RECOGNISED_BY = {
   signal: 'aborted',
   clock: 'setTimer',
   transport: 'request',
@@ -161,9 +164,9 @@ const TOLD_BY = {
   rateLimiter: 'numRequeues',
 } as const;
 
-/** The option for a value like this. */
+/** The name of the option that takes such a value. */
 function wrapper(value: object, names: Names): string | undefined {
-  return Object.entries(TOLD_BY).find(([name, by]) => name in names && by in value)?.[0];
+  return Object.entries(RECOGNISED_BY).find(([name, by]) => name in names && by in value)?.[0];
 }
 
 /** True for plain objects of another realm too, whose Object.prototype is another one. */

@@ -1,6 +1,7 @@
 /**
- * Explains the TypeError of a program that changes a cached object. Cached objects are read-only
- * because all readers share them; the error then says how to change a copy.
+ * Replaces the engine's TypeError by an error that explains it, when a program changes a cached
+ * object. Cached objects are read-only because all readers share them; the error says how to change
+ * a copy.
  */
 import { CapstanError, someCause } from './errors.ts';
 
@@ -16,12 +17,12 @@ const REFUSED =
  */
 export function explained(error: unknown): unknown {
   let refused = '';
-  const told = someCause(error, ({ name, message, code }) => {
+  const isExplained = someCause(error, ({ name, message, code }) => {
     if (name === 'TypeError' && typeof message === 'string' && REFUSED.test(message))
       refused = message;
     return code === 'MUTATED';
   });
-  if (told || refused === '') return error;
+  if (isExplained || refused === '') return error;
   return new CapstanError(
     'MUTATED',
     `a program tried to change a read-only object (${refused}): all readers share ` +

@@ -1,5 +1,5 @@
 /**
- * A token bucket, golang.org/x/time/rate: it has `burst` tokens at first, gets `perMs` each
+ * A token bucket, as golang.org/x/time/rate: it begins with `burst` tokens, gets `perMs` more each
  * millisecond, and never has more than `burst`.
  */
 import type { Clock } from './clock.ts';
@@ -28,8 +28,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes a token, into debt if need be: the milliseconds until the debt is paid, +Infinity if no
-   * token will come.
+   * Takes a token, even if there is none yet. Returns the milliseconds until the taken token
+   * exists; +Infinity if it never will.
    */
   reserve(): number {
     if (this.#perMs === Number.POSITIVE_INFINITY) return 0;

@@ -103,14 +103,16 @@ const MOST_STEPS = 8;
 /** The time that the steps between two readings may take together. */
 const SHORT_MS = SLICE_MS / 16;
 
-/** When the slice that was over last was found to be, on the system's clock. */
+/** The time at which a slice was last found to be over, on the system's clock. */
 let lastOver = Number.NEGATIVE_INFINITY;
-/** What begins this soon after work most likely has the same turn of the event loop. */
+/**
+ * Work that begins this soon after other work most likely runs in the same turn of the event loop.
+ */
 const SAME_TURN_MS = 0.5;
 /** Loops that wait for a turn of the event loop. */
 const loops: (() => void)[] = [];
 
-/** Resolves in a turn of its own: of all loops that yield, each turn runs one. */
+/** Resolves in a turn of the event loop in which no other waiting loop goes on. */
 function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (loops.push(resolve) === 1) void runLoops();
@@ -134,11 +136,15 @@ export class TimeSlice {
   #end: number;
   #looked: number;
   /**
-   * The steps between two readings of the clock: doubled while they take next to nothing, else 1.
+   * The number of steps between two readings of the clock: doubled while steps take hardly any
+   * time, else 1.
    */
   #stride = 1;
   #steps = 0;
-  /** With other clocks turns are not compared. */
+  /**
+   * Whether the clock is the system's. With another one, times say nothing about turns of the event
+   * loop.
+   */
   readonly #isSystems: boolean;
 
   constructor(clock: Clock) {
@@ -149,8 +155,8 @@ export class TimeSlice {
   }
 
   /**
-   * Begins a slice. One that worked just now goes on, and right after another's slice it has one
-   * step, as both have one turn.
+   * Begins a slice. If this loop worked just now, its last slice goes on. If another loop's slice
+   * ended just now, this one has room for a single step, because both run in the same turn.
    *
    * @param now the clock's time, where the caller has read it
    */
@@ -193,10 +199,10 @@ export class TimeSlice {
 export type Steps<R = void> = Generator<void, R, void>;
 /** Asked after each step: whether to yield. */
 export type IsOver = () => boolean;
-/** For work in one turn. */
+/** Never yields: for work in one turn. */
 export const NEVER_OVER: IsOver = () => false;
 
-/** All steps at once. */
+/** Runs all steps in this turn. */
 export function runSteps<R>(steps: Steps<R>): R {
   for (;;) {
     const { done, value } = steps.next();
@@ -205,7 +211,8 @@ export function runSteps<R>(steps: Steps<R>): R {
 }
 
 /**
- * Steps in time slices: at once as far as a turn of the event loop goes, then turn by turn.
+ * Runs steps in time slices: the first slice at once, the others each in a later turn of the event
+ * loop.
  *
  * @throws what the steps throw, and CapstanError ABORTED if the signal fires before the last
  */

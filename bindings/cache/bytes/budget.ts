@@ -1,12 +1,12 @@
 /**
- * How many bytes a cache may keep. Each object is judged as it is staged:
+ * The limit `maxBytes` of a cache. Whether an object fits is decided when it is staged:
  *
- * - of a list of everything, by what the list has brought so far, as that is what the cache will
- *   be;
- * - of a watch, by what the cache has and what waits for it, less what that will replace.
+ * - an object of a complete list, by the bytes of the list so far, because the list will replace
+ *   the content of the cache;
+ * - an object of a watch, by the bytes in the cache and those staged for it, less those that they
+ *   will replace.
  *
- * So a cache that is full takes a list that is smaller, and one that has room takes its own content
- * again.
+ * So a full cache accepts a smaller list, and a list of the same content always fits.
  */
 import { CapstanError } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
@@ -23,13 +23,13 @@ export class ByteBudget {
   readonly #mark: number;
   readonly #trim: () => boolean | undefined;
   readonly #what: string;
-  /** What the list that is being collected has brought. */
+  /** The bytes of the list that is being collected. */
   #listed = 0;
-  /** An object had no room, and the list or watch ended with it. */
+  /** An object did not fit, which ended the list or the watch. */
   refused = false;
   /**
-   * From how many bytes on `onBytes` is called; above the mark: it has been, and the cache has not
-   * been below the mark since.
+   * `onBytes` is called from this many bytes on. Above the mark: it was called, and the cache has
+   * not been below the mark since.
    */
   #next: number;
 
@@ -62,24 +62,24 @@ export class ByteBudget {
   }
 
   /**
-   * Stages the object scanned last, whole or, where it has no room and that is the policy, its
-   * metadata alone. `undefined`: the host has to decode it. Throws CapstanError CACHE_FULL; then
-   * the object is not staged.
+   * Stages the object scanned last. If it does not fit, its metadata alone (`whenFull:
+   * 'metadata'`), or throws CapstanError CACHE_FULL and stages nothing. `undefined`: the caller has
+   * to decode the object.
    */
   stage(): StoredObject | undefined {
     const storedObjects = this.#storedObjects;
     const isListed = storedObjects.gathering;
-    if (!isListed && this.#wasTold() && storedObjects.bytes().live < this.#mark)
+    if (!isListed && this.#wasCalled() && storedObjects.bytes().live < this.#mark)
       this.#next = this.#mark;
     const stored = storedObjects.stage();
     const bytes = isListed ? this.#listed + storedObjects.countedSizeOf(stored) : this.#live();
     if (bytes <= this.#max) {
       if (isListed) this.#listed = bytes;
-      if (bytes >= this.#next) this.#tell(bytes);
+      if (bytes >= this.#next) this.#callOnBytes(bytes);
       return stored;
     }
     storedObjects.discard(stored);
-    if (!this.#wasTold()) this.#tell(bytes);
+    if (!this.#wasCalled()) this.#callOnBytes(bytes);
     if (this.#options.whenFull !== 'metadata') {
       this.refused = true;
       const full = `the cache of ${this.#what} has no room for an object: with it, ${bytes} bytes`;
@@ -91,32 +91,35 @@ export class ByteBudget {
     if (isCut) storedObjects.mark(rest);
     if (isListed) this.#listed += storedObjects.countedSizeOf(rest);
     const kept = isListed ? this.#listed : this.#live();
-    if (kept >= this.#next) this.#tell(kept);
+    if (kept >= this.#next) this.#callOnBytes(kept);
     return rest;
   }
 
-  /** What the list has brought is replaced, or gone, before its end. */
+  /** A later event of the list has replaced or deleted an object of it. */
   forget(stored: StoredObject): void {
     this.#listed -= this.#storedObjects.sizeOf(stored);
   }
 
-  /** Exact only from the mark on, as what will be replaced has to be looked for. */
+  /**
+   * The live bytes, less those that will be replaced. These are searched for only from the mark on;
+   * below it the result is too large.
+   */
   #live(): number {
     const { live } = this.#storedObjects.bytes();
-    return live < this.#mark || (this.#wasTold() && live <= this.#max)
+    return live < this.#mark || (this.#wasCalled() && live <= this.#max)
       ? live
       : live - this.#storedObjects.replacing();
   }
 
-  #wasTold(): boolean {
+  #wasCalled(): boolean {
     return this.#next > this.#mark;
   }
 
   /**
-   * The next time is at the limit, which metadata alone can pass, and then whenever they have
+   * The next call is at the limit, which only metadata can pass, and then each time the bytes have
    * doubled.
    */
-  #tell(bytes: number): void {
+  #callOnBytes(bytes: number): void {
     const { onBytes, whenFull } = this.#options;
     if (whenFull !== 'metadata') this.#next = Number.POSITIVE_INFINITY;
     else this.#next = this.#next < this.#max ? this.#max : 2 * bytes;

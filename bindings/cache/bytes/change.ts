@@ -1,8 +1,8 @@
 /**
- * What an update changed, part by part, found out only when a handler asks. False proves that the
- * part is the same; true may also mean that it could not be told. Of two stored objects that a
- * store has kept as bytes the bytes were compared when one replaced the other; any other two
- * objects are compared by structure.
+ * Which parts of an object an update changed, compared when a handler asks. False proves that the
+ * part is the same; true may also mean that it is not known. If a store kept both states as bytes,
+ * their bytes were compared when one replaced the other; other objects are compared member by
+ * member.
  */
 import { ownMember, sameJson } from '../../base/json-value.ts';
 import {
@@ -41,27 +41,27 @@ interface Parts {
   status?: unknown;
 }
 
-/** Whatever changed, also what has no bit. */
+/** All bits: any change, also one that has no bit of its own. */
 export const ANY = -1;
 
 /**
- * Compares two states of one object; each part once, at its first use. Costs one small object where
- * nobody asks.
+ * Compares two states of one object; each part once, at its first use. If nothing is read, it costs
+ * one small object.
  */
 export class LazyChange implements Change {
   readonly #old: Parts;
   readonly #now: Parts;
   /**
-   * Bytes were compared when the one state replaced the other in a store, so that what is told of
-   * them is exact.
+   * Whether bytes were compared when one state replaced the other in a store; then the answers are
+   * exact.
    */
   readonly compared: boolean;
   #known = 0;
   #changed = 0;
 
   /**
-   * @param changes bits of what changed, where the bytes have been compared; by default what the
-   * two objects know of each other
+   * @param changes the changed parts as bits, if the bytes were compared. Default: the bits that
+   *   the store noted for these two objects
    */
   constructor(old: object, now: object, changes = changesBetween(old, now)) {
     this.#old = old as Parts;
@@ -69,8 +69,8 @@ export class LazyChange implements Change {
     this.compared = changes !== undefined;
     if (changes === undefined) return;
     this.#changed = changes;
-    // Labels and annotations whose bytes differ may be the same in another order: that is found out
-    // when somebody asks.
+    // Labels and annotations whose bytes differ may be equal in another order: they are compared
+    // when they are read.
     this.#known = ~(changes & (CHANGED_LABELS | CHANGED_ANNOTATIONS));
   }
 
@@ -144,12 +144,12 @@ function versionOf(object: object): unknown {
   return (object as Parts).metadata?.resourceVersion;
 }
 
-/** Whether two JSON values may differ. Too deep to tell is "may". */
+/** Whether two JSON values may differ. True if they nest too deeply to be compared. */
 function differs(a: unknown, b: unknown): boolean {
   try {
     return !sameJson(a, b);
   } catch (error) {
-    if (error instanceof RangeError) return true; // the stack's end
+    if (error instanceof RangeError) return true; // stack overflow
     throw error;
   }
 }

@@ -1,13 +1,12 @@
 /**
- * A stored object outside of the core: the spans of its members and its JSON behind them, in one
- * piece.
+ * The copy of a stored object outside of the core: the spans of its members, followed by its JSON.
  *
- * Where the JSON is ASCII, the piece is a string, on the engine's own heap: it costs nothing once
- * it is dropped. Bytes of its own, or a part of a larger array, cost a major collection for every
- * 64 MB. For that the spans are written with seven bits a byte. No other object is made, and no
- * literal: the engine notes which literals live long, took these for such, and made them old from
- * the start, so that each kept its text until the next major collection (10 of 24 MB survived every
- * minor one, and copying them cost 1.5 µs an event).
+ * If the JSON is ASCII, the copy is a string, which lies on the engine's own heap and costs nothing
+ * once it is dropped. An array of its own for each copy, or parts of a shared array, cost a major
+ * collection for every 64 MB. To be ASCII too, the spans are written with seven bits a byte. No
+ * other object is made, and no literal: V8 allocates the objects of a literal in the old generation
+ * if many of them lived long. There each kept its text until the next major collection (10 of 24 MB
+ * survived every minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../../base/freeze.ts';
 import { type Shape, SPANS_OFFSET } from './shapes.ts';
@@ -15,11 +14,11 @@ import { jsonAt, latin1At } from './text.ts';
 
 export type Copy = string | Uint8Array;
 
-/** The first offset that has no room in four times seven bits. */
+/** The first offset that four times seven bits cannot hold. */
 const TOO_FAR = 2 ** 28;
 
 /**
- * Copies a stored object that is about to be given back: its spans are written over where they lie.
+ * Copies a stored object whose memory will be freed next: its spans are overwritten in place.
  *
  * @param at where it lies
  * @param length of its JSON
@@ -47,12 +46,12 @@ export function takeCopy(
   return latin1At(bytes, from, to);
 }
 
-/** The member with a place among the spans. */
+/** A member, by its place among the spans. */
 export function copiedMember(copy: Copy, shape: Shape, span: number): unknown {
   return copiedValue(copy, shape, offsetIn(copy, 8 * span), offsetIn(copy, 8 * span + 4));
 }
 
-/** The value that lies in a range of the JSON. */
+/** The value in a range of the JSON. */
 export function copiedValue(copy: Copy, { jsonOffset }: Shape, from: number, to: number): unknown {
   const json = jsonOffset - SPANS_OFFSET;
   if (typeof copy !== 'string') return jsonAt(copy, json + from, json + to);

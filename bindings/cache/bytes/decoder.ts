@@ -1,9 +1,8 @@
 /**
- * The decoder that leaves objects as bytes: events and lists are checked and cut apart in the core,
- * kept there, and handed out as objects whose members are decoded when they are read. What is not
- * an ordinary object of the resource is decoded whole by JSON.parse, which also says what is wrong
- * with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not
- * UTF-8.
+ * The decoder that keeps objects as bytes: the core checks events and lists, splits them into
+ * objects and keeps these; members are decoded when they are read. Everything else is decoded by
+ * JSON.parse, whose errors say what is wrong with it: bookmarks, Status, other kinds, and objects
+ * with a member twice, escapes in names, or text that is not UTF-8.
  */
 
 import { CapstanError } from '../../base/errors.ts';
@@ -82,7 +81,7 @@ const TYPES: readonly (Change | undefined)[] = Object.assign(new Array(4).fill(u
 
 export interface ByteDecoderOptions extends DecoderOptions, Budget, Packing {
   /**
-   * It gives stored objects, which stand for their objects until a store has taken them over
+   * Events and lists give a StoredObject in place of each object, until a store has taken it over
    * (lazy.ts `toObject`).
    */
   storedObjects?: boolean | undefined;
@@ -95,7 +94,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly limits: ValueLimits;
   readonly leavesOutManagedFields: boolean;
   readonly #trim: Trim;
-  /** What is cut beside managedFields, which are found while an object is scanned. */
+  /** The members to cut besides managedFields, which are found while an object is scanned. */
   readonly #drop: TrimBlock | undefined;
   readonly #budget: ByteBudget | undefined;
   readonly #givesVersions: boolean;
@@ -130,8 +129,9 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   }
 
   /**
-   * Where plain objects of events go as they are scanned; 0 while each has to be looked at: some is
-   * cut out, there is a budget, or a list is collected.
+   * The handle of the objects to which the core adds plain objects of events by itself. 0 while
+   * each object needs more steps: members are cut out, there is a limit of bytes, or a list is
+   * being collected.
    */
   get objects(): number {
     return this.#drop === undefined && this.#budget === undefined && !this.storedObjects.gathering
@@ -152,7 +152,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     selectIn(this.core, ranges);
   }
 
-  /** Whether a decoded object is left out, which is counted. */
+  /** Whether a decoded object is outside of the ranges; such objects are counted. */
   leavesOut(object: object): boolean {
     if (this.#ranges?.hasObject(object as KubeObject) ?? true) return false;
     this.outside++;
@@ -169,8 +169,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   gather(on: boolean, isPart = false): void {
     this.storedObjects.gather(on);
-    // What came before the object that had no room would lie there until everything is asked for
-    // again.
+    // The objects that came before the one that did not fit would stay in memory until the next
+    // list.
     if (!on && this.#budget?.refused) this.storedObjects.settle();
     this.#budget?.begin(isPart ? this.storedObjects.bytes().live : 0);
   }
@@ -194,7 +194,7 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
    * Keeps the plain object that was scanned last, less what is dropped. `undefined`: it has to be
    * decoded.
    *
-   * @param leaves it is told to be deleted, and needs no room
+   * @param leaves the object comes with a deletion, so the limit does not apply
    */
   stage(leaves: boolean): StoredObject | undefined {
     if (this.#drop !== undefined && this.#drop.apply() === undefined) return undefined;
@@ -205,7 +205,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     return (this.#givesVersions ? stored : lazyObject(stored)) as T;
   }
 
-  /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
+  /**
+   * Makes an object that JSON.parse decoded equal to one that is kept as bytes: trimmed, with its
+   * kind, frozen.
+   */
   finish<O extends object>(object: O): O {
     trimValue(object, this.#trim);
     return deepFreeze(withKind(object, this.expected));
@@ -225,8 +228,8 @@ function budgetOf(
 }
 
 /**
- * Tells the core which objects it may keep. With names that have no room it keeps none that says
- * its own: these are decoded whole.
+ * Sets the apiVersion and kind of the objects that the core may keep. If the names are too long for
+ * its memory, objects that have these members are decoded by JSON.parse.
  */
 function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
   const [first, second] = [apiVersion, kind].map((text) =>
@@ -256,7 +259,7 @@ function selectIn(core: CacheCore, ranges: HashRanges | undefined): void {
   core.exports.rangesSet(ranges?.ranges.length ?? -1, ranges?.byName ?? false);
 }
 
-/** A class and no literal, as there are many: see copy.ts. */
+/** A class instead of a literal, because one is made for each event: see copy.ts. */
 class ObjectFrame<T> {
   readonly type: Change;
   readonly object: T;
@@ -273,7 +276,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
   readonly #decoder: ByteDecoder<T>;
   readonly #stream: ByteStream;
   readonly #report: number;
-  /** Nothing has come behind the last event. */
+  /** No byte has come after the last event. */
   #isEmpty = false;
 
   constructor(decoder: ByteDecoder<T>) {
@@ -304,8 +307,8 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     }
     const report = stream.report();
     const words = decoder.core.words();
-    // Without an object in it, an event says nothing of what the scan before it found; a name with
-    // an escape may be another `type` or `object`.
+    // The report of an event without an object still has values of an earlier scan; a name with an
+    // escape may be a second `type` or `object`.
     const isEvent =
       code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
@@ -344,7 +347,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     return { type: 'OUTSIDE', resourceVersion: textOf(this.#versionIn(words, this.#report)) };
   }
 
-  /** As it stands in the object; `undefined` where it has none. */
+  /** The resourceVersion as the object has it; `undefined` if it has none. */
   #versionIn(words: Uint32Array, report: number): unknown {
     const start = words[report + VERSION_START] as number;
     return start === 0
@@ -380,9 +383,9 @@ class BytePageReader<T extends object> implements PageReader<T> {
   readonly #stream: ByteStream;
   readonly #what: string;
   #items: T[] | undefined;
-  /** How many items there were, including those that are left out. */
+  /** The number of items so far, including those that are left out. */
   #seen = 0;
-  /** What is there in place of an array. */
+  /** The value of `items` if it is not an array. */
   #otherItems: unknown;
   /** The first item says the expected kind itself. */
   #itemsHaveKind = false;
@@ -470,7 +473,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     const at = this.#seen++;
-    // Always, as the list may name itself once more behind its items.
+    // In every list, because its kind and apiVersion may come again after the items.
     if (at === 0) this.#itemsHaveKind = hasExpectedKind(this.#json(), decoder.expected);
     if (!raw && decoder.isPlain(report)) {
       const leftOut = decoder.leavesOutScanned();

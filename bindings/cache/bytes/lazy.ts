@@ -1,12 +1,12 @@
 /**
- * Objects whose members are decoded when they are first read. To all that looks at them they are
- * what JSON.parse would have given, and frozen: own enumerable members in the order of the
- * document, Object.prototype, a write throws; `console.log` shows the object.
+ * Objects whose members are decoded when they are first read. To a program they look like the
+ * result of JSON.parse, frozen: own enumerable members in the order of the document,
+ * Object.prototype, a write throws; `console.log` shows the object.
  *
  * Members are own accessors that share their getters by position, made with `__defineGetter__`: 205
- * ns for an object of five members where `Object.defineProperties` takes 1212 (Node 26). What an
- * accessor reads lies in private fields that are stamped onto the plain object, so that no WeakMap
- * is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
+ * ns for an object of five members where `Object.defineProperties` takes 1212 (Node 26). An
+ * accessor reads a private field that is added to the plain object, so that no WeakMap is needed
+ * and programs cannot see it. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../base/errors.ts';
 import type { Request } from '../../base/request.ts';
@@ -14,24 +14,25 @@ import { copiedValue, offsetAt } from './copy.ts';
 import { StoredObject } from './stored-object.ts';
 
 /**
- * As a base class it lets the fields of the class go onto the object that its constructor is given.
+ * A base class whose constructor returns its argument, so that the private fields of the subclass
+ * are added to that object.
  */
 function given(object: object): object {
   return object;
 }
 const Given = given as unknown as new (object: object) => object;
 
-/** `first` of an object inside of a stored object, which has spans of its own. */
+/** The value of `first` for an object inside of a stored object, which has spans of its own. */
 const NESTED = -1;
 /**
- * Arrays of values are slices of it: an array that is made empty grows to places for 17, and one of
- * a literal may be made old (copy.ts).
+ * Arrays of values are made by slices of this one: an empty array grows to 17 places, and a literal
+ * may be allocated in the old generation (copy.ts).
  */
 const NO_VALUES: readonly undefined[] = new Array(64).fill(undefined);
 
 /**
- * What an object is decoded from. One private field leads to it: each more would make the object
- * larger.
+ * The place from which an object is decoded, in one private field: each further field would make
+ * the object larger.
  */
 class Source {
   readonly stored: StoredObject;
@@ -42,11 +43,11 @@ class Source {
   readonly first: number;
   /** How many members there are. */
   readonly count: number;
-  /** Of a nested object: assembly/members.ts. */
+  /** The spans of a nested object: assembly/members.ts. */
   readonly spans: string | undefined;
   /**
-   * By member; values of JSON are never undefined. Most objects are dropped before a member is
-   * read.
+   * The decoded values by member; a value of JSON is never undefined. Made at the first read,
+   * because most objects are dropped before it.
    */
   #values: unknown[] | undefined;
 
@@ -69,9 +70,8 @@ class Source {
 }
 
 /**
- * Makes what `{}` makes. Of a literal, the engine notes where it stands, and may make all of its
- * objects old from the start (see copy.ts); and the objects of a constructor get room for just the
- * members they have.
+ * Makes an object as `{}` does. V8 may allocate all objects of a literal in the old generation (see
+ * copy.ts), and it gives objects of a constructor exactly the room that their members need.
  */
 const Plain = function Plain() {} as unknown as new () => Record<string, unknown>;
 Plain.prototype = Object.prototype;
@@ -89,10 +89,10 @@ class Laziness extends Given {
     return #source in object && object.#source.first === 0 ? object.#source.stored : undefined;
   }
 
-  /** Throws for an object that is none of ours: any value would be a wrong one. */
+  /** Throws for an object that was not made here, because any value would be wrong. */
   static member(object: object, index: number): unknown {
     if (#source in object) return object.#source.value(index);
-    // Where the accessor was inherited, it is the object that owns it which knows the value.
+    // If the accessor was inherited, the object that owns it has the value.
     let owner: object | null = Object.getPrototypeOf(object);
     while (owner !== null && !(#source in owner)) owner = Object.getPrototypeOf(owner);
     if (owner !== null) return owner.#source.value(index);
@@ -121,17 +121,14 @@ function decode({ stored, first }: Source, index: number): unknown {
   return stored.member(first + index);
 }
 
-/**
- * In place of a model, of which nobody has had any use yet; and once somebody has read the metadata
- * of such an object.
- */
+/** In place of a model: the metadata have not been read yet, or have been read once. */
 const UNREAD: Record<string, unknown> = {};
 const READ: Record<string, unknown> = {};
 
 /**
- * Of an object that changes often, mostly nothing but resourceVersion changes in its metadata: then
- * they are a copy of what was decoded once. With the reading of name and version 0.2 µs, where
- * accessors take 1.3.
+ * The metadata of an object. If it changes often, mostly only its resourceVersion changes: then the
+ * metadata are a copy of those that were decoded once. Making them and reading name and version
+ * takes 0.2 µs; with accessors 1.3.
  */
 function metadataOf(stored: StoredObject): object {
   const { shape, model } = stored;
@@ -162,8 +159,8 @@ function nestedValue(stored: StoredObject, spans: string, index: number): unknow
 const getters: (() => unknown)[] = [];
 
 /**
- * The getter of the member at a position; of any object, so that there are no more of them than
- * members in the longest.
+ * The getter of the member at a position, shared by all objects, so that there are only as many
+ * getters as the largest object has members.
  */
 function getterAt(index: number): () => unknown {
   let getter = getters[index];
@@ -178,7 +175,7 @@ function getterAt(index: number): () => unknown {
 
 type Define = (this: object, name: string, getter: () => unknown) => void;
 
-/** Not every host has it (Annex B); the slow way gives the same object. */
+/** Not every host has it (Annex B); `Object.defineProperty` is slower and gives the same object. */
 const defineGetter: Define =
   (Object.prototype as { __defineGetter__?: Define }).__defineGetter__ ??
   function define(this: object, name, get) {
@@ -236,7 +233,7 @@ export function toObject<T extends object>(object: T): T {
   const known = object.object;
   if (known !== undefined) return known as T;
   const made = lazyObject(object);
-  // it has left the core while it waited: nobody else can make it
+  // its bytes have left the core, so no store will make the object
   if (object.id < 0) object.kept = made;
   return made as T;
 }
@@ -250,9 +247,9 @@ export function storedObjectOf(object: object): StoredObject | undefined {
 }
 
 /**
- * Namespace and name. All stored objects of one key share them, so that the strings are decoded
- * once and the engine makes them unique once, where they are keys of a Map (500 ns for two new
- * ones). `undefined`: the namespace is no text.
+ * The namespace and name of a stored object. All stored objects of one key share them, so that the
+ * strings are decoded once, and V8 looks them up in its table of strings once when they become keys
+ * of a Map (500 ns for two new ones). `undefined`: the namespace is not a string.
  */
 export function nameOfStored(stored: StoredObject): Request | undefined {
   if (stored.name !== undefined) return stored.name;
@@ -266,8 +263,8 @@ export function nameOfStored(stored: StoredObject): Request | undefined {
 }
 
 /**
- * Where the object of a name was found last. A guess: it is right if the stored object at the slot
- * has this very name.
+ * The slot at which the object of a name was found last. It is a guess, and right if the stored
+ * object at the slot has this name object.
  */
 class Place extends Given {
   #slot = -1;
@@ -281,21 +278,21 @@ class Place extends Given {
   }
 }
 
-/** The slot under which `noteSlot` was told of a name last, or -1. */
+/** The slot that `noteSlot` got for a name last, or -1. */
 export function slotOfName(name: object): number {
   return Place.of(name);
 }
 
-/** Where the object of a name is; of names that `nameOfStored` gave. */
+/** Notes the slot of the object of a name that `nameOfStored` returned. */
 export function noteSlot(name: object, slot: number): void {
   Place.note(name, slot);
 }
 
 /**
- * A stored object that replaces another of the same key takes over its name, and its metadata if
- * that one was handed out a short while ago. Where the metadata changed, it takes the name only if
- * the namespace is the same: the key `a/b` is that of `b` in `a`, and of an object without a
- * namespace whose name is `a/b`.
+ * A stored object that replaces another one of the same key takes over its name, and its metadata
+ * if that one was handed out a short while ago. If the metadata changed, it takes the name only if
+ * the namespace is the same: the object `b` in the namespace `a` and an object `a/b` without a
+ * namespace have the same key.
  *
  * @param sameMetadata nothing in the metadata changed but resourceVersion
  */
@@ -314,8 +311,8 @@ function namespaceOf(stored: StoredObject): unknown {
 }
 
 /**
- * What changed from one object to another, as bits, where a store has seen the one replace the
- * other as bytes.
+ * The bits of what changed from one object to another, if one replaced the other in a store that
+ * keeps bytes.
  */
 export function changesBetween(old: object, now: object): number | undefined {
   const stored = Laziness.storedObjectOf(now);

@@ -1,6 +1,7 @@
 /**
- * The names of an object's members and of its metadata's, in their order: what is equal in all
- * objects that a server writes alike, read out of the core once (assembly/shapes.ts).
+ * Shapes: the names of an object's members and of its metadata's members, in order. Objects that a
+ * server writes in the same way share a shape, which is read out of the core once
+ * (assembly/shapes.ts).
  */
 import { SHAPE_COUNT, SHAPE_NAMES, STORED_SPANS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
@@ -12,11 +13,11 @@ export interface Located {
   readonly shape: Shape;
 }
 
-/** What reads objects out of the core: stored-objects.ts. */
+/** Reads objects out of the core; implemented in stored-objects.ts. */
 export interface ObjectReader {
   readonly core: CacheCore;
   readonly handle: number;
-  /** The object for a caller of the store: the same one as long as somebody holds it. */
+  /** The object for a caller of the store: the same one as long as a caller holds it. */
   objectOf(stored: Located): object;
   /** A member, by its place among the spans. */
   decode(stored: Located, span: number): unknown;
@@ -25,40 +26,40 @@ export interface ObjectReader {
    * object, or too small, or it has to be decoded whole.
    */
   members(stored: Located, span: number): { names: readonly string[]; spans: string } | undefined;
-  /** A value, by where it lies in the JSON. */
+  /** A value, by its range in the JSON. */
   valueAt(stored: Located, from: number, to: number): unknown;
 }
 
 export interface Shape {
   readonly owner: ObjectReader;
-  /** With the first {@link implied}, which no bytes say. */
+  /** All names; the first {@link implied} of them are not in the bytes. */
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
   /**
-   * How many of kind and apiVersion the server left out, as it does in lists of built-in kinds:
-   * they come first, as in its events.
+   * How many of kind and apiVersion the server left out, as it does in lists of built-in kinds.
+   * These come first, as in the server's events.
    */
   readonly implied: number;
-  /** Members that have a span; those of the metadata come behind. */
+  /** The number of members that have a span; the spans of the metadata's members follow. */
   readonly spans: number;
   readonly metadataIndex: number;
-  /** Of these among the metadata's. */
+  /** The places of these members among those of the metadata. */
   readonly versionIndex: number;
   readonly nameIndex: number;
   readonly namespaceIndex: number;
   /**
-   * Whether metadata are the same but for their resourceVersion where the bits of change say so
-   * (assembly/changes.ts, which leaves out managedFields).
+   * Whether the bits of changes prove that metadata differ only in their resourceVersion. Not with
+   * managedFields, which the bits leave out (assembly/changes.ts).
    */
   readonly isModel: boolean;
   /**
-   * Whether a member is read in parts: spec and status. Data of a user's choice would have too many
-   * shapes.
+   * Whether a member is decoded member by member: spec and status. Members with names of a user's
+   * choice, such as `data`, would have too many shapes.
    */
   readonly large: readonly boolean[];
-  /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
+  /** By member: the value, if it is the same in every object of the kind (kind and apiVersion). */
   readonly constants: readonly (string | undefined)[];
-  /** From where a stored object lies to the first byte of its JSON. */
+  /** The bytes between the address of a stored object and its JSON. */
   readonly jsonOffset: number;
 }
 
@@ -70,19 +71,19 @@ export class Shapes {
   readonly #core: CacheCore;
   readonly #constants: ReadonlyMap<string, string>;
   readonly #names: (readonly string[] | undefined)[] = [];
-  /** By both shapes in one number. */
+  /** By the numbers of both shapes, as one number. */
   readonly #shapes = new Map<number, Shape>();
   #lastNumber = -1;
   #last: Shape | undefined;
 
-  /** @param constants the value of a member that is the same in all objects, which all have */
+  /** @param constants the members that every object has with the same value */
   constructor(owner: ObjectReader, core: CacheCore, constants: ReadonlyMap<string, string>) {
     this.#owner = owner;
     this.#core = core;
     this.#constants = constants;
   }
 
-  /** Of the number that a stored object has in the core: two u16. */
+  /** The shape of a number that the core gives a stored object: two u16. */
   get(number: number): Shape {
     if (number === this.#lastNumber && this.#last !== undefined) return this.#last;
     let shape = this.#shapes.get(number);
@@ -114,7 +115,7 @@ export class Shapes {
     return shape;
   }
 
-  /** Of one shape. */
+  /** The names of one shape. */
   namesOf(shape: number): readonly string[] {
     const known = this.#names[shape];
     if (known !== undefined) return known;

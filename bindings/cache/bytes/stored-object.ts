@@ -1,10 +1,10 @@
 /**
  * One state of one object, as bytes. They lie in the core while a store, a waiting delta or a list
- * needs them there. Afterwards, if the object has been handed out, a copy lies in JS memory, so
- * that the object never changes for a caller that holds it.
+ * needs them. Afterwards, if the object was handed out, a copy lies in JavaScript memory, so that a
+ * caller who holds the object can still read it.
  *
  * Invariant: `id` is the core's number while the bytes lie in the core, else -1. Then `copy` has
- * them, unless nobody can hold the object.
+ * them, unless the object was never handed out.
  */
 import type { Request } from '../../base/request.ts';
 import { IS_MARKED, STORED_FLAGS } from '../../generated/abi.ts';
@@ -17,21 +17,21 @@ const HANDED_OUT = 1;
 export const REQUESTED = 2;
 
 /**
- * There is one for each object that an event brought, so each field costs 8 bytes an object of the
- * cache. On the way into a store it stands for the object, which is made only when a handler gets
- * it (`toObject` in lazy.ts): 560 ns saved.
+ * There is one for each object of an event, so each field costs 8 bytes an object of the cache. On
+ * its way into a store it takes the place of the object, which is made only if a handler gets it
+ * (`toObject` in lazy.ts); that saves 560 ns.
  */
 export class StoredObject {
   readonly shape: Shape;
   id: number;
-  /** Place in the list of those that no store has taken yet, or -1. */
+  /** The place in the list of objects that no store has taken yet, or -1. */
   staged = -1;
   /** copy.ts */
   copy: Copy | undefined;
   /**
    * HANDED_OUT: a caller may hold the object. REQUESTED: a caller asked the store for it, and the
-   * store gives the same object while somebody holds it. It never goes back, as nobody tells when
-   * they drop an object.
+   * store gives the same object as long as a caller holds it. The value is never lowered, because
+   * the store does not learn when a caller drops an object.
    */
   seen = NOT_HANDED_OUT;
   /**
@@ -39,14 +39,14 @@ export class StoredObject {
    * if it was requested, a weak reference to it.
    */
   kept: object | WeakRef<object> | undefined;
-  /** Place among those that were handed out last, or -1. */
+  /** The place among the objects that were handed out last, or -1. */
   place = -1;
   /**
-   * Its metadata without resourceVersion, where the object changes so often that a copy is cheaper
-   * than accessors (lazy.ts). Given up with `kept`.
+   * The metadata without resourceVersion, if the object changes so often that a copy is cheaper
+   * than accessors (lazy.ts). Dropped together with `kept`.
    */
   model: Record<string, unknown> | undefined;
-  /** Unlike `id` never used again. */
+  /** A number that, unlike `id`, is never used again. */
   readonly serial: number;
   /**
    * The serial of the stored object that this one replaced in a store (0: none), and what changed
@@ -55,13 +55,13 @@ export class StoredObject {
   replaced = 0;
   changes = 0;
   /**
-   * Its resourceVersion, where the event brought it, as most handlers read it next. Given up with
-   * `kept` (stored-objects.ts), as it costs 32 bytes.
+   * The resourceVersion, if an event brought it, because most handlers read it next. Dropped
+   * together with `kept` (stored-objects.ts), because it costs 32 bytes.
    */
   resourceVersion: string | undefined;
   /**
-   * Namespace and name, once a caller has read them (lazy.ts). What replaces this in a store takes
-   * them over.
+   * Namespace and name, once a caller has read them (lazy.ts). The stored object that replaces this
+   * one takes them over.
    */
   name: Request | undefined;
 
@@ -75,17 +75,17 @@ export class StoredObject {
     return this.shape.owner;
   }
 
-  /** Its object goes to somebody. */
+  /** A caller gets the object. */
   markHandedOut(): void {
     if (this.seen === NOT_HANDED_OUT) this.seen = HANDED_OUT;
   }
 
-  /** It goes to somebody who asked a store for it. */
+  /** A caller who asked a store for the object gets it. */
   markRequested(): void {
     this.seen = REQUESTED;
   }
 
-  /** The member with a place among the spans, decoded anew. */
+  /** A member, by its place among the spans, decoded anew. */
   member(span: number): unknown {
     const { copy } = this;
     return copy === undefined
@@ -93,23 +93,23 @@ export class StoredObject {
       : copiedMember(copy, this.shape, span);
   }
 
-  /** A member of the object's metadata, which are not made for it. */
+  /** A member of the metadata, decoded alone. */
   metadataMember(name: string): unknown {
     const { spans, metadataNames } = this.shape;
     const index = metadataNames.indexOf(name);
     return index < 0 ? undefined : (this.known(index) ?? this.member(spans + index));
   }
 
-  /** What is known of the metadata and need not be decoded, by its place among them. */
+  /** A member of the metadata that is known without decoding, by its place among them. */
   known(index: number): string | undefined {
     const { versionIndex, nameIndex, namespaceIndex } = this.shape;
     if (index === versionIndex) return this.resourceVersion;
     if (index === nameIndex) return this.name?.name;
-    // where that is null, the object is decoded whole
+    // if the namespace is null, the object is decoded whole
     return index === namespaceIndex ? this.name?.namespace : undefined;
   }
 
-  /** What keys and versions are read from, as on the object. */
+  /** The members from which keys and versions are read, named as those of the object. */
   get metadata(): { namespace: unknown; name: unknown; resourceVersion: unknown } {
     return {
       namespace: this.metadataMember('namespace'),
@@ -119,8 +119,8 @@ export class StoredObject {
   }
 
   /**
-   * Whether more was cut out of it than of every object; true also where its bytes have left the
-   * core, as nobody can tell then.
+   * Whether more was cut out of this object than out of all. True also if its bytes have left the
+   * core, because the flag has gone with them.
    */
   get isMarked(): boolean {
     const { core, handle } = this.owner;
@@ -129,7 +129,7 @@ export class StoredObject {
     return ((core.words()[head + STORED_FLAGS] as number) & IS_MARKED) !== 0;
   }
 
-  /** The object, if there is one still. */
+  /** The object, if it was made and still exists. */
   get object(): object | undefined {
     const { kept } = this;
     return kept instanceof WeakRef ? kept.deref() : kept;

@@ -2,8 +2,8 @@
  * The stored objects of one cache: a decoder stages them, a store takes them over and releases them
  * when they are replaced.
  *
- * Each that a caller may hold has a StoredObject here: when the core gives the bytes back, they are
- * copied out for it first.
+ * Each object that a caller may hold has a StoredObject here: before the core frees its bytes, they
+ * are copied out for it.
  */
 import {
   CHANGED_METADATA,
@@ -29,14 +29,16 @@ import { NOT_HANDED_OUT, REQUESTED, StoredObject } from './stored-object.ts';
 import { jsonAt, latin1At } from './text.ts';
 
 /**
- * How many objects are kept for those who will ask for them, and for who is told of what replaces
- * them: a megabyte, or twenty where all of them are decoded whole.
+ * How many of the objects handed out last are kept, for later reads and as the old object of the
+ * next update: a megabyte, or twenty if all of them were decoded completely.
  */
 const RECENT = 2048;
-/** How many objects of a cache stay whole: together they take less than packing needs. */
+/**
+ * How many objects of a cache are not packed: together they take less memory than packing needs.
+ */
 const NOT_PACKED = 64;
 const OPEN_BRACE = 0x7b;
-/** Objects of fewer bytes are decoded whole: finding their members would take as long. */
+/** Values of fewer bytes are decoded whole: finding their members would take as long. */
 const LARGE = 256;
 
 export class StoredObjects implements ObjectReader {
@@ -45,34 +47,36 @@ export class StoredObjects implements ObjectReader {
   readonly #keys: number;
   readonly #shapes: Shapes;
   /**
-   * By number in the core: those that somebody may hold, and those of a list that is being
-   * collected. Others are made again when they are asked for: to look at each that is replaced cost
-   * 600 ns in a cache of 100 000 objects that nobody is told of, and to keep it 120 bytes an
-   * object.
+   * By number in the core: stored objects that a caller may hold, and those of a list that is being
+   * collected. Others are made again when they are read. Keeping all of them cost 120 bytes an
+   * object, and 600 ns for each update in a cache of 100 000 objects without a handler.
    */
   readonly #byNumber: (StoredObject | undefined)[] = [];
-  /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
+  /**
+   * Stored objects that no store has taken over yet, in no order. Each holds one reference in the
+   * core.
+   */
   readonly #staged: StoredObject[] = [];
   #serial = 0;
-  /** Of objectMet: the index of its first word. */
+  /** The index of the first word of the core's `objectMet`. */
   readonly #met: number;
-  /** Of objectMembers: where it leaves spans. */
+  /** The address at which the core's `objectMembers` leaves spans. */
   readonly #members: number;
   /** Set by `meet` and `supersede`. */
   metSlot = NOTHING;
   changes = 0;
   /** Set by `supersede`. */
   superseded = false;
-  /** A list of everything is being collected. */
+  /** A list is being collected. */
   gathering = false;
-  #hasMarked = false; // some object was, once
-  /** A ring of those whose object is kept, each in its `place`. */
+  #hasMarked = false; // an object has been marked, at any time
+  /** A ring of the stored objects whose object is kept, each at its `place`. */
   readonly #recent: (StoredObject | undefined)[] = new Array(RECENT).fill(undefined);
   #nextRecent = 0;
 
   /**
    * @param keys the key table of the store
-   * @param constants what kind and apiVersion every object shows
+   * @param constants the kind and apiVersion of every object
    */
   constructor(
     core: CacheCore,
@@ -110,7 +114,7 @@ export class StoredObjects implements ObjectReader {
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#byNumber[id];
     if (known !== undefined && known.staged >= 0) {
-      // The list has it twice; one reference is enough.
+      // The list has the object twice; one reference is enough.
       exports.objectRelease(this.handle, id);
       return known;
     }
@@ -132,7 +136,10 @@ export class StoredObjects implements ObjectReader {
     return stored;
   }
 
-  /** The object of a name that objects of this store gave, if it is where it was found last. */
+  /**
+   * The object of a name that an object of this store gave, if it is still at the slot at which it
+   * was found last.
+   */
   objectNamed(name: object): object | undefined {
     const slot = slotOfName(name);
     if (slot < 0) return undefined;
@@ -142,7 +149,8 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * The object of a stored object, for a caller of the store: the same one while somebody holds it.
+   * The object of a stored object, for a caller of the store: the same one as long as a caller
+   * holds it.
    */
   objectOf(stored: StoredObject): object {
     stored.markRequested();
@@ -162,9 +170,9 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * Notes that a caller gets the object, and keeps it for a while, as handlers mostly read the
-   * object from the cache right after an event. Of one that was requested a weak reference stays
-   * afterwards, which is dear (670 ns, and work for each collection); most have been replaced by
+   * Notes that a caller gets the object, and keeps it for a while, because handlers mostly read the
+   * object from the cache right after an event. Afterwards, a requested object has a weak
+   * reference, which costs 670 ns and work in each collection; most objects have been replaced by
    * then.
    */
   handOut(stored: StoredObject, object: object): void {
@@ -204,7 +212,7 @@ export class StoredObjects implements ObjectReader {
     return this.core.exports.objectOf(this.handle, slot);
   }
 
-  /** The number of a slot's stored object, which has a reference more until `release`; or -1. */
+  /** The number of a slot's stored object, or -1. Adds a reference, which `release` removes. */
   retain(slot: number): number {
     const id = this.core.exports.objectOf(this.handle, slot);
     if (id < 0) return -1;
@@ -216,7 +224,7 @@ export class StoredObjects implements ObjectReader {
     this.#release(id);
   }
 
-  /** The object of a held number; the caller must not keep it. */
+  /** The object of a number that `retain` gave; the caller must not keep it. */
   lookAt(id: number): object {
     const known = this.#byNumber[id];
     if (known !== undefined) return known.object ?? lazyObject(known);
@@ -224,7 +232,7 @@ export class StoredObjects implements ObjectReader {
     return lazyObject(this.#makeOf(id, this.core.words()[(at >>> 2) + STORED_SHAPES] as number));
   }
 
-  /** The stored object of a number that is held. */
+  /** The stored object of a number that `retain` gave. */
   held(id: number): StoredObject {
     return this.#byNumber[id] ?? this.#make(id);
   }
@@ -258,15 +266,15 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * Replaces the stored object of the same key, if there is one and no index has to be touched:
-   * then `superseded` is true. Otherwise nothing has changed, and all is as after `meet`. One
-   * function, as nearly every event takes this way: the engine compiles parts that call each other
-   * once each, and again into their callers (first 50 000 events: 15.7 → 15.0 µs for `meet` alone,
-   * medians of 13 in turn).
+   * Replaces the stored object of the same key, if there is one and no index has to change: then
+   * `superseded` is true. Otherwise nothing has changed, and the fields are as after `meet`. It is
+   * one function because nearly every event calls it: V8 compiles several small functions once
+   * each, and again inlined into their callers (first 50 000 events: 15.7 → 15.0 µs for `meet`
+   * alone, medians of 13 in turn).
    *
    * @param dependsOn the bits of changes that touch an index (indices.ts)
-   * @param object of the new stored object, for the handlers; `undefined`: there are none
-   * @returns the object that was there, if `object` is given
+   * @param object the new object, for the handlers; `undefined` if there are none
+   * @returns the replaced object, if `object` is given
    */
   supersede(
     stored: StoredObject,
@@ -317,9 +325,8 @@ export class StoredObjects implements ObjectReader {
   /**
    * Puts a stored object, whose bytes are in the core, at a slot.
    *
-   * @param changes against the one that is there
-   * @param noListeners no handler gets the object of this call. Another caller may hold it all the
-   *   same
+   * @param changes compared with the stored object of the slot
+   * @param noListeners no handler gets the object of this call; another caller may still hold it
    */
   put(slot: number, stored: StoredObject, changes = -1, noListeners = false): void {
     const { exports } = this.core;
@@ -360,7 +367,7 @@ export class StoredObjects implements ObjectReader {
     if (old >= 0) this.#release(old);
   }
 
-  /** Takes back what `stage` has just given, and nobody has seen. */
+  /** Frees an object that `stage` has just returned and that no caller has got. */
   discard(stored: StoredObject): void {
     const { exports } = this.core;
     this.#unstage(stored);
@@ -372,7 +379,7 @@ export class StoredObjects implements ObjectReader {
     return this.core.exports.objectSize(this.handle, stored.id);
   }
 
-  /** The same with its bases, each counted once since `uncount`. */
+  /** The same with its bases, each of which counts only once after a call of `uncount`. */
   countedSizeOf(stored: StoredObject): number {
     return this.core.exports.objectCounted(this.handle, stored.id);
   }
@@ -381,7 +388,7 @@ export class StoredObjects implements ObjectReader {
     this.core.exports.objectsUncount(this.handle);
   }
 
-  /** Live bytes that go when a store takes over what is staged. */
+  /** The live bytes that will be freed when a store takes over the staged objects. */
   replacing(): number {
     const { exports } = this.core;
     let bytes = 0;
@@ -393,15 +400,13 @@ export class StoredObjects implements ObjectReader {
     return bytes;
   }
 
-  /**
-   * Marks an object of which more was cut out than of all.
-   */
+  /** Marks an object out of which more was cut than out of all objects. */
   mark(stored: StoredObject): void {
     this.#hasMarked = true;
     this.core.exports.objectMark(this.handle, stored.id);
   }
 
-  /** How many objects of the store are marked; of a single one, whether it is. */
+  /** How many objects of the store are marked; with `object`, 1 or 0 for this one. */
   marked(object?: object): number {
     if (!this.#hasMarked) return 0;
     if (object === undefined) return this.core.exports.objectsMarked(this.handle);
@@ -409,8 +414,8 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * A list is being collected, or that is over. What an earlier one left, which nobody has taken
-   * over, goes.
+   * Begins or ends the collection of a list. When it begins, staged objects that no store has taken
+   * over are freed.
    */
   gather(on: boolean): void {
     this.gathering = false;
@@ -419,19 +424,22 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * What no store has taken over by now leaves the core, unless it may belong to a list that is
-   * being collected.
+   * Frees staged objects that no store has taken over, unless a list is being collected, to which
+   * they may belong.
    */
   settle(): void {
     if (this.gathering) return;
     for (let stored = this.#staged.pop(); stored !== undefined; stored = this.#staged.pop()) {
       stored.staged = -1;
-      stored.markHandedOut(); // told without ever being stored, as a deletion's object is
+      stored.markHandedOut(); // a handler may have it, as the object of a deletion
       this.#release(stored.id, stored);
     }
   }
 
-  /** What was staged will not be taken over. Unlike with `discard`, somebody may have seen it. */
+  /**
+   * Frees a staged object that no store will take over. Unlike with `discard`, a caller may have
+   * it.
+   */
   unwanted(stored: StoredObject): void {
     this.#unstage(stored);
     stored.markHandedOut();
@@ -478,7 +486,7 @@ export class StoredObjects implements ObjectReader {
     };
   }
 
-  /** A value of a stored object whose bytes are in the core, by where it lies in its JSON. */
+  /** A value of a stored object whose bytes are in the core, by its range in the JSON. */
   valueAt(stored: Located, from: number, to: number): unknown {
     const json =
       (this.core.exports.objectAt(this.handle, stored.id) >>> 0) + stored.shape.jsonOffset;
@@ -498,7 +506,7 @@ export class StoredObjects implements ObjectReader {
     else if (this.#byNumber[stored.id] !== undefined) this.#byNumber[stored.id] = undefined;
   }
 
-  /** @param shapes their numbers, as one */
+  /** @param shapes the numbers of both shapes, as one number */
   #makeOf(id: number, shapes: number): StoredObject {
     this.#serial++;
     return new StoredObject(this.#shapes.get(shapes), id, this.#serial);
@@ -518,7 +526,7 @@ export class StoredObjects implements ObjectReader {
     stored.staged = -1;
   }
 
-  /** One reference less. */
+  /** Removes one reference. */
   #release(id: number, stored = this.#byNumber[id]): void {
     const { exports } = this.core;
     if (stored !== undefined) {
@@ -529,7 +537,8 @@ export class StoredObjects implements ObjectReader {
   }
 
   /**
-   * Before the core gives the bytes of a stored object back: copies them out if it was handed out.
+   * Called before the core frees the bytes of a stored object: copies them out if it was handed
+   * out.
    */
   #end(stored: StoredObject): void {
     if (stored.seen !== NOT_HANDED_OUT) {
@@ -550,7 +559,8 @@ export class StoredObjects implements ObjectReader {
     stored.id = -1;
     stored.kept = undefined;
     if (stored.place < 0) return;
-    this.#recent[stored.place] = undefined; // which would keep the copy of one that nobody holds
+    // Otherwise the ring would keep the copy of an object that no caller holds.
+    this.#recent[stored.place] = undefined;
     stored.place = -1;
   }
 }

@@ -1,4 +1,7 @@
-/** Bytes into the core, and what it finds in them (assembly/stream.ts, assembly/report.ts). */
+/**
+ * A stream of bytes that the core scans: writes chunks into its memory, and reads its report of
+ * what it found (assembly/stream.ts, assembly/report.ts).
+ */
 
 import { CapstanError, show } from '../../base/errors.ts';
 import {
@@ -15,15 +18,15 @@ import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
 
 /**
- * Whose texts are not quoted; metadata may be a Secret's, with all of it in an annotation of
- * kubectl's.
+ * Kinds whose texts no message quotes. Metadata may be those of a Secret, and kubectl writes the
+ * whole Secret into an annotation.
  */
 const IS_SECRET = / (Secret|PartialObjectMetadata)$/;
 
-/** Of each value of a stream. */
+/** The limits of each value in a stream. */
 export interface ValueLimits {
   readonly maxObjectBytes: number;
-  /** For messages; the core has been told. */
+  /** Used in messages; the core has the limit already. */
   readonly maxNesting: number;
 }
 
@@ -34,7 +37,7 @@ export class ByteStream {
   readonly #what: string;
   readonly #limits: ValueLimits;
   #handle: number;
-  /** Where the bytes end that were pushed. */
+  /** The end of the pushed bytes. */
   #end = 0;
 
   /** @param what for messages: `a watch of v1 Pod` */
@@ -47,8 +50,8 @@ export class ByteStream {
   }
 
   /**
-   * What comes after `close`, as from a read that was under way, is dropped: where the stream was,
-   * something else may be by then.
+   * Copies a chunk into the core. Bytes that come after `close`, as from a pending read, are
+   * dropped: the memory may belong to another stream by then.
    */
   push(chunk: Uint8Array): void {
     if (this.#handle === 0) return;
@@ -61,10 +64,10 @@ export class ByteStream {
   }
 
   /**
-   * VALUE, RAW or MORE; throws DECODE for the rest.
+   * Scans the next event: VALUE, RAW or MORE. Throws CapstanError DECODE for any other code.
    *
-   * @param objects where a plain object of an event is staged at once (STAGED, and the event is
-   *   taken); 0: nowhere
+   * @param objects the handle of the objects to which the core adds a plain object at once (then
+   *   the result is STAGED, and the event is taken); 0: none
    */
   nextEvent(objects: number): number {
     if (this.#handle === 0) return MORE;
@@ -75,7 +78,10 @@ export class ByteStream {
     return code;
   }
 
-  /** MEMBER, ITEMS, VALUE or RAW (an item), END or MORE; throws DECODE for the rest. */
+  /**
+   * Scans the next part of a list: MEMBER, ITEMS, VALUE or RAW (an item), END or MORE. Throws
+   * CapstanError DECODE for any other code.
+   */
   /** @param items how many there were; undefined: they have not begun */
   nextOfList(items: number | undefined): number {
     if (this.#handle === 0) return MORE;
@@ -84,7 +90,7 @@ export class ByteStream {
     return code;
   }
 
-  /** Whether nothing but a line feed has come behind an event that ends there. */
+  /** Whether at most a line feed has come after an event that ends there. */
   isEmptyFrom(end: number): boolean {
     const left = this.#end - end;
     return left === 0 || (left === 1 && this.#core.bytes()[end] === LF);
@@ -140,8 +146,8 @@ export class ByteStream {
   }
 
   /**
-   * What lies behind the bytes that were pushed is of values long gone, and no frame goes on behind
-   * the end of its line.
+   * The text around a failure. Memory after the pushed bytes has old values, and a frame ends with
+   * its line.
    */
   #around(start: number, failedAt: number): string {
     const before = this.text(Math.max(start, failedAt - 30), failedAt);

@@ -1,6 +1,6 @@
 /**
- * A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts.
- * It stays there as long as the core does.
+ * Writes the tree of members that are cut out of objects into the core's memory, in the layout that
+ * assembly/trim.ts draws. It is never freed.
  */
 
 import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY, READ_BEHIND } from '../../generated/abi.ts';
@@ -24,8 +24,8 @@ export class TrimBlock {
   }
 
   /**
-   * Trims what the core scanned last: `undefined` where the host has to do it, else whether
-   * anything was cut.
+   * Trims the object scanned last. Returns whether anything was cut; `undefined` if JavaScript has
+   * to trim it.
    */
   apply(): boolean | undefined {
     const answer = this.#core.exports.trimScanned(this.#tree);

@@ -174,8 +174,8 @@ export function needsBytes({ keep, maxBytes }: CacheLimits): boolean {
 }
 
 /**
- * Throws INVALID_ARGUMENT if an option needs objects as bytes, beside `what`, which needs decoded
- * ones.
+ * Throws CapstanError INVALID_ARGUMENT if an option needs objects as bytes, because `what` needs
+ * decoded objects.
  */
 export function requireBytesFree(options: CacheLimits, what: string): void {
   const name =
@@ -188,7 +188,7 @@ export function requireBytesFree(options: CacheLimits, what: string): void {
   );
 }
 
-/** The options that the decoder of bytes takes. */
+/** The options that are passed to the decoder of bytes. */
 export function byteOptions(options: CacheLimits): DecoderOptions & Budget & Packing {
   const names = [...OF_DECODER, ...OF_BUDGET, 'pack'] as const;
   return Object.fromEntries(names.map((name) => [name, options[name]]));

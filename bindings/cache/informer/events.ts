@@ -1,6 +1,6 @@
 /**
- * The notifications of an informer as an async iterator. It is an ordinary handler; events that are
- * not consumed yet are buffered.
+ * The notifications of an informer as an async iterator. The iterator is an ordinary handler;
+ * events that are not consumed yet are buffered.
  */
 
 import { Backlog } from '../../base/backlog.ts';

@@ -1,6 +1,6 @@
 /**
- * The option `namespaces` of a factory, which `setNamespaces` changes while informers run, and what
- * each of the namespaces has an informer of.
+ * The option `namespaces` of a factory, which `setNamespaces` changes while informers run, and the
+ * resources that have an informer in each of these namespaces.
  */
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
@@ -14,19 +14,19 @@ export interface NamespaceChange {
   readonly removed: readonly string[];
 }
 
-/** What each namespace has an informer of. */
+/** A resource and selection that has an informer in each namespace. */
 interface InEachNamespace {
   readonly resource: Resource<never, never>;
-  /** Without the namespace. */
+  /** The selection without its namespace. */
   readonly selection: InformerSelection;
 }
 
 export class FactoryNamespaces {
   /** Another array after each change. Undefined: the factory has no such option. */
   current: readonly string[] | undefined;
-  /** By the key of an informer but for its namespace. */
+  /** By the key of an informer without its namespace. */
   readonly inEach = new Map<string, InEachNamespace>();
-  readonly #untold: NamespaceChange[] = [];
+  readonly #pending: NamespaceChange[] = [];
   readonly #listeners = new Set<(change: NamespaceChange) => void>();
 
   constructor(namespaces: readonly string[] | undefined) {
@@ -57,12 +57,15 @@ export class FactoryNamespaces {
     return () => this.#listeners.delete(listener);
   }
 
-  /** All listeners get the changes in order, also one that is made by a listener. */
+  /**
+   * Calls all listeners. A change that a listener makes is passed on after the current one, so that
+   * all listeners get the changes in order.
+   */
   tell(change: NamespaceChange): void {
-    this.#untold.push(change);
-    if (this.#untold.length > 1) return;
-    for (const next of this.#untold)
+    this.#pending.push(change);
+    if (this.#pending.length > 1) return;
+    for (const next of this.#pending)
       for (const listener of this.#listeners) tell(() => listener(next), 'setNamespaces()');
-    this.#untold.length = 0;
+    this.#pending.length = 0;
   }
 }

@@ -39,7 +39,7 @@ import { SyncResult, waitFor } from './wait-for-sync.ts';
 interface Entry {
   readonly name: string;
   readonly namespace: string;
-  /** Its key but for the namespace; undefined if `setNamespaces` does not concern it. */
+  /** Its key without the namespace; undefined if `setNamespaces` does not affect it. */
   readonly inEach: string | undefined;
   /** The id of its resource. */
   readonly of: string;
@@ -103,9 +103,9 @@ export class SharedInformerFactory {
 
   /**
    * Changes the option `namespaces` while informers run. Resolves when the informers of removed
-   * namespaces have ended; everything else has happened when the call returns.
+   * namespaces have ended; everything else is done when the call returns.
    *
-   * - A new namespace alone is listed and watched: for each resource that has an informer in other
+   * - Only the new namespace is listed and watched: for each resource that has an informer in other
    *   namespaces, and for each controller and client over the factory. {@link hasSyncedIn} tells
    *   when its objects are there. If the server refuses, logs, reports and {@link waitForCacheSync}
    *   name the namespace, and its informers try again; the other namespaces go on.
@@ -182,8 +182,8 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Changes the option `ranges` of all informers but those that are `shared`, also of those that
-   * are created later: see {@link SharedIndexInformer.setRanges}.
+   * Changes the option `ranges` of all informers that are not `shared`, including those that are
+   * created later: see {@link SharedIndexInformer.setRanges}.
    *
    * @throws CapstanError INVALID_ARGUMENT, also for a factory that was made without `ranges`
    */
@@ -368,7 +368,7 @@ export class SharedInformerFactory {
       try {
         if (of === id) informer.wrote(object as never);
       } catch (error) {
-        handleError(error, `informer of ${name}, which was told of an object that was written`);
+        handleError(error, `informer of ${name}, which could not note an object that was written`);
       }
     }
   }
@@ -527,7 +527,7 @@ export class SharedInformerFactory {
     key: string;
     name: string;
     namespace: string;
-    /** The key but for the namespace; undefined if `setNamespaces` does not concern it. */
+    /** The key without the namespace; undefined if `setNamespaces` does not affect it. */
     inEach: string | undefined;
     restricted: string;
     selected: InformerSelection;

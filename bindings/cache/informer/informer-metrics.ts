@@ -182,7 +182,10 @@ function call(run: () => unknown): void {
   tell(run, WHAT);
 }
 
-/** A regular expression takes a microsecond where events come now and then. */
+/**
+ * Whether a text has only digits. With few events, a regular expression takes a microsecond,
+ * because its code is no longer in the CPU's caches.
+ */
 function areDigits(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
@@ -191,7 +194,7 @@ function areDigits(text: string): boolean {
   return text !== '';
 }
 
-/** Of a metric that was set: nearly always `undefined`. */
+/** Reports the rejection of a metric's result, which is nearly always `undefined`. */
 function reportIfPending(answer: unknown): void {
   if (answer !== undefined) reportRejection(answer, WHAT);
 }

@@ -5,8 +5,8 @@
  *
  * Invariant: the store and its indices change before any handler is notified, and a late handler
  * gets the objects of the store while nothing else is processed. So a handler that is added at any
- * moment gets those and then every later delta, none missing and none twice. client-go:
- * tools/cache/shared_informer.go.
+ * time gets these objects and then every later delta; none is missing, and none comes twice.
+ * client-go: tools/cache/shared_informer.go.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 import { calls } from '../../base/calls.ts';
@@ -631,11 +631,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /** Resolves when no call of another handler is running, or after `shutdownTimeout`. */
   async #waitForHandlers(caller?: ProcessorListener<T>): Promise<void> {
     const { shutdownTimeout = SHUTDOWN_MS } = this.#options;
-    const leaving = this.#processor.leaving(caller);
-    if (leaving.length === 0 || shutdownTimeout === 0) return;
-    const all = Promise.all(leaving.map((listener) => listener.ended()));
+    const ending = this.#processor.ending(caller);
+    if (ending.length === 0 || shutdownTimeout === 0) return;
+    const all = Promise.all(ending.map((listener) => listener.ended()));
     if ((await within(this.#clock, shutdownTimeout, all)) || caller !== undefined) return;
-    const late = this.#processor.leaving().map(({ name }) => name);
+    const late = this.#processor.ending().map(({ name }) => name);
     const what = `informer of ${this.#describe}`;
     const message =
       `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ` +

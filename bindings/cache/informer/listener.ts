@@ -121,7 +121,7 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#places = undefined;
   }
 
-  /** A call of the handler is running, or about to begin. */
+  /** A call of the handler is running or will begin in this turn. */
   get busy(): boolean {
     return this.#delivering;
   }
@@ -140,7 +140,10 @@ export class ProcessorListener<T extends object> implements Registration {
     return true;
   }
 
-  /** Not an async function, as most deliveries are of one notification and wait for nothing. */
+  /**
+   * Delivers the backlog. Not an async function, because most calls deliver one notification and
+   * await nothing.
+   */
   readonly #deliverAll = (): void => {
     this.#slice.start();
     for (let next = this.#take(); next !== undefined; next = this.#take()) {

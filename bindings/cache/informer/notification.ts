@@ -1,7 +1,7 @@
 /**
  * Notifications of handlers, and how two are merged if a handler is behind (option
- * `coalesceAbove`). After the merged one a handler has the same state of the object as after both,
- * and no deletion is lost.
+ * `coalesceAbove`). After the merged notification a handler has the same state of the object as
+ * after both, and no deletion is lost.
  */
 import { type Change, LazyChange } from '../bytes/change.ts';
 import {

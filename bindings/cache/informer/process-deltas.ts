@@ -56,7 +56,8 @@ export interface DeltaStore<T> {
   /** The objects, one by one, without a list of all. */
   iterate?(): Iterable<T>;
   /**
-   * As `replace`, in steps; returns what it did. Readers may see a part of it between two steps.
+   * As `replace`, in steps; returns the replaced objects. Readers may see a part of the list
+   * between two steps.
    */
   replaceInSteps?(
     list: readonly T[],
@@ -227,8 +228,8 @@ function step<T extends object>(
 }
 
 /**
- * Adds objects as the initial list of a cache would. One that the store does not take keeps out no
- * other; the first error is thrown at the end.
+ * Adds the objects of new ranges as an initial list does. If the store refuses an object, the
+ * others are added all the same; the first error is thrown at the end.
  */
 function* addRanges<T extends object>(
   handler: DeltaHandler<T>,

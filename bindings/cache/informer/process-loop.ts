@@ -3,8 +3,8 @@
  * steps over many turns of the event loop, and other work during which nothing else may change the
  * store or call handlers, such as giving the store to a late handler. An event that finds the queue
  * empty bypasses it and is processed at once, as it would be popped before anything else can
- * happen. That saves 0.9 µs of the 13.5 that an event of 4.7 KB costs among the first 50 000 of a
- * process, mostly for code that need not be compiled.
+ * happen. That saves 0.9 of the 13.5 µs that an event of 4.7 KB costs during the first 50 000
+ * events of a process, mostly because less code has to be compiled.
  *
  * Invariants: no event overtakes a queued delta; an event that needs a transform or a key function
  * goes through the queue; a delta that fails is reported and leads to a relist, and the next one is
@@ -24,8 +24,9 @@ import type { InformerMeter } from './informer-metrics.ts';
 import { type DeltaHandler, type DeltaStore, processObject } from './process-deltas.ts';
 
 /**
- * Reading an event costs less than processing it, and reader and loop have time slices of one
- * length: without a limit, a server that always has more events would fill the memory.
+ * With more deltas the reflector waits. Reading an event costs less than processing it, and reader
+ * and loop have time slices of the same length: without a limit, a server that sends without a
+ * pause would fill the memory.
  */
 const MAX_DELTAS = 4000;
 
@@ -45,7 +46,7 @@ export interface ProcessLoopOptions<T extends object> {
   onProcessed: () => void;
   /** As {@link ReflectorStore.behind}, for the handlers. */
   handlersBehind: () => Promise<void> | undefined;
-  /** Whether that is a promise. */
+  /** Whether `handlersBehind` would return a promise. */
   areHandlersBehind: () => boolean;
   /** Called if the store could not apply a delta; a relist may bring the object again. */
   onStoreError: (error: unknown) => void;
@@ -64,9 +65,9 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
    * objects, not deltas.
    */
   #deltas = 0;
-  /** Work that is under way, perhaps between two of its steps; nothing else is processed then. */
+  /** Work of several steps that has begun; nothing else is processed until it has ended. */
   #steps: Steps | undefined;
-  /** Work that waits for that. */
+  /** Work that waits for `#steps`. */
   readonly #waiting: Steps[] = [];
   readonly #slice: TimeSlice;
   readonly #isOver: IsOver = () => this.#slice.over() || this.#options.areHandlersBehind();
@@ -78,7 +79,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   #mayBypass = false;
   #queued = 0;
   #processed = 0;
-  /** How many deltas come before the last list, or change of ranges. */
+  /** The number of deltas up to and including the last list or change of ranges. */
   #mark = 0;
   /** Set when the informer has metrics. */
   meter: InformerMeter | undefined;
@@ -195,7 +196,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     } catch (error) {
       // Later, because the reflector has more frames of this chunk to process.
       queueMicrotask(() => this.#storeFailed(error));
-      this.#running ??= this.#run(); // settles what the store has not taken over
+      this.#running ??= this.#run(); // frees the object, which the store has not taken over
     }
     this.#onProcessed();
     if (this.meter === undefined) return;
@@ -222,7 +223,7 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     this.#running ??= this.#run();
   }
 
-  /** Runs steps to the end of the turn; whether they have ended. */
+  /** Runs steps to the end of the turn. Returns whether they have ended. */
   #ends(steps: Steps): boolean {
     this.#steps = steps;
     let done: boolean | undefined;

@@ -15,12 +15,14 @@ import type { ProcessorListener } from './listener.ts';
 import type { Notification } from './notification.ts';
 
 /**
- * With a longer backlog of a handler the reader waits until half of this is left. Small, because
- * each notification holds up to 5 KB, which should not reach the old generation.
+ * If the backlog of a handler is longer, the reader waits until it is down to half of this. Small,
+ * because each notification holds up to 5 KB, which should be collected before it reaches the old
+ * generation.
  */
 const MAX_OVERDUE = 1000;
 /**
- * The most turns of the event loop that it waits. In each of them every handler has a time slice.
+ * The most turns of the event loop that the reader waits. In each turn every handler has a time
+ * slice.
  */
 const MAX_TURNS = 8;
 /**
@@ -36,11 +38,11 @@ export class SharedProcessor<T extends object> {
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
   /** Late handlers, which get no changes until they have all objects. */
   readonly #joining = new Set<ProcessorListener<T>>();
-  /** The others as an array, for `distribute`. Replaced as a whole, never changed. */
+  /** All handlers but the late ones, for `distribute`. Replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
 
   /** Removed handlers with a running call. */
-  readonly #leaving = new Set<ProcessorListener<T>>();
+  readonly #ending = new Set<ProcessorListener<T>>();
 
   /** The number of handlers that merge notifications; read at each delta. */
   #coalescing = 0;
@@ -56,7 +58,7 @@ export class SharedProcessor<T extends object> {
     else this.#findAll();
   }
 
-  /** A late handler has all objects, and gets the changes from now on. */
+  /** A late handler has got all objects, and gets the changes from now on. */
   joins(listener: ProcessorListener<T>): void {
     this.#joining.delete(listener);
     this.#findAll();
@@ -173,18 +175,18 @@ export class SharedProcessor<T extends object> {
 
   /** The handler that is being called now, if it is one of these. */
   calling(): ProcessorListener<T> | undefined {
-    return [...this.#listeners.keys(), ...this.#leaving].find((one) => calls.includes(one));
+    return [...this.#listeners.keys(), ...this.#ending].find((one) => calls.includes(one));
   }
 
   /** Removed or stopped handlers with a running call. */
-  leaving(except?: ProcessorListener<T>): ProcessorListener<T>[] {
-    return [...this.#leaving].filter((listener) => listener !== except);
+  ending(except?: ProcessorListener<T>): ProcessorListener<T>[] {
+    return [...this.#ending].filter((listener) => listener !== except);
   }
 
   #stop(listener: ProcessorListener<T>): void {
     listener.stop();
     if (!listener.busy) return;
-    this.#leaving.add(listener);
-    void listener.ended().then(() => this.#leaving.delete(listener));
+    this.#ending.add(listener);
+    void listener.ended().then(() => this.#ending.delete(listener));
   }
 }

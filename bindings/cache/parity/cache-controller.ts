@@ -292,7 +292,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   const controller = new InformerController<T, I>(calls, shutdownTimeout, {
     ...rest,
     listerWatcher,
-    // Objects are kept as bytes, unless a transform needs decoded ones.
+    // Objects are kept as bytes, unless there is a transform, which needs decoded ones.
     decoder: transform === undefined ? store.decoder(expected) : undefined,
     queue: fifo,
     fullResyncPeriod: resyncPeriod,

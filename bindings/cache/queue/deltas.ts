@@ -40,7 +40,7 @@ export type RangeDelta<T> =
     }
   | { readonly type: 'RangesKept'; readonly kept: HashRanges };
 
-/** A delta that is processed in steps, as it may be of all objects. */
+/** A delta that is processed in steps, because it may have all objects. */
 export type DeltaOfAll<T> = Extract<Delta<T>, { type: 'ReplacedAll' | 'SyncAll' }> | RangeDelta<T>;
 
 export function isOfAll<T>(delta: Delta<T> | RangeDelta<T>): delta is DeltaOfAll<T> {

@@ -84,7 +84,7 @@ const BATCHABLE: ReadonlySet<DeltaType> = new Set([
 ]);
 
 /**
- * Every delta, in order. client-go: RealFIFO.
+ * Keeps every delta, in order. client-go: RealFIFO.
  *
  * @throws CapstanError INVALID_ARGUMENT for options that contradict each other
  * @example
@@ -217,7 +217,10 @@ export class RealFIFO<T extends object>
     return this.#deltas.length;
   }
 
-  /** If `process` fails on the first list, the queue is synced only after another list. */
+  /**
+   * As {@link Queue.pop}. If `process` fails on the first list, the queue is synced only after
+   * another list.
+   */
   async pop(
     process: PopProcess<T>,
     options: { signal?: AbortSignal | undefined } = {},
@@ -360,7 +363,7 @@ export class RealFIFO<T extends object>
     this.#push(delta);
   }
 
-  /** Only informers queue these, and programs need not know the type. */
+  /** Queues a delta that only informers use, so that it is not part of the public type. */
   #pushRange(delta: RangeDelta<T>): void {
     this.#push(delta as unknown as Delta<T>);
   }

@@ -115,8 +115,8 @@ class Waiters {
 }
 
 /**
- * Counts down the initial population: the first list and all deltas queued before it. If an
- * addition, update or deletion comes before any list, it is empty.
+ * Counts down the initial population: the first list and all deltas queued before it. The
+ * population is empty if an addition, update or deletion comes before any list.
  */
 class InitialPopulation {
   #state: 'none' | 'listed' | 'failed' = 'none';
@@ -289,8 +289,8 @@ export function requireKnownObjects(known: unknown): void {
 }
 
 /**
- * Calls `process` with popped deltas, and then `over` with whether it succeeded. Synchronous
- * processing is finished when this returns.
+ * Calls `process` with popped deltas, and then `over` with whether that succeeded. If `process` is
+ * synchronous, both calls happen before this function returns.
  */
 export async function finish<T>(
   deltas: Deltas<T>,

@@ -14,7 +14,7 @@ import type { HashRanges } from '../rest/hash-ranges.ts';
 import { metaNamespaceKeyFunc } from '../rest/keys.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 
-/** These ranges are in the store as of a version that the watch has not reached yet. */
+/** Ranges whose objects were listed at a version that the watch has not reached yet. */
 interface Ahead {
   readonly ranges: HashRanges;
   readonly version: string;
@@ -73,12 +73,13 @@ export class Coverage {
     this.#held = kept;
     this.#growsAt = 0;
     if (this.#listed === undefined) this.#select(kept);
-    // If the server is not known to leave anything out, the same watch goes on with less.
+    // Unless the server leaves objects out, the same watch goes on, and events of other ranges are
+    // dropped here.
     if (!this.isComplete || kept.isEmpty || (shrinks && this.isFiltered)) this.#wakeUp();
     return shrinks;
   }
 
-  /** Whether the watch must end for a list of all ranges, or of the missing ones. */
+  /** Whether the watch must end because all ranges, or the missing ones, have to be listed. */
   lacks(now: number): 'all' | 'missing' | undefined {
     if (this.#held.isEmpty) return 'all';
     return this.isComplete || now < this.#growsAt ? undefined : 'missing';
@@ -167,8 +168,8 @@ export class Coverage {
   }
 
   /**
-   * Whether the store has the state after this event already, as its range was listed at a newer
-   * version. Events come in the order of their versions.
+   * Whether the store already has the state after this event, because its range was listed at that
+   * version or a newer one. Events come in the order of their versions.
    */
   isKnown(frame: { type: string; object?: object; resourceVersion: string }): boolean {
     if (this.#ahead.length === 0) return false;

@@ -1,8 +1,8 @@
 /**
  * Discovery: which resources a server serves. It is read to describe a resource that the program
- * knows by name only, and to find out whether a resource is no longer served. The latter deletes
- * everything in a cache, so it needs the server's own discovery as proof: a proxy's 404 is not
- * enough, nor is the end of one version, as the objects are still served in the others.
+ * knows by name only, and to find out whether a resource is no longer served. The latter empties a
+ * cache, so the server's own discovery must prove it. A proxy's 404 does not prove it, nor does the
+ * removal of one version, because the objects are still served in the others.
  */
 import { systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
@@ -203,7 +203,7 @@ export async function servedInstead(
         return `it has the kind ${kind} as "${name}" in ${groupVersion({ group, version })}`;
     }
   } catch {
-    // the message does without it
+    // the message is built without this part
   }
   return '';
 }

@@ -1,6 +1,6 @@
 /**
- * A ListWatch of a program's own functions, for sources that are no API server. The functions
- * become a transport, so that everything above it works as for a server. client-go:
+ * A ListWatch made of a program's own functions, for sources that are not an API server. The
+ * functions become a transport, so that everything above it works as for a server. client-go:
  * cache.ListWatch with ListFunc and WatchFunc.
  */
 import { type Clock, requireClock, systemClock } from '../../base/clock.ts';
@@ -34,7 +34,7 @@ export interface ListWatchEvent<T> {
   readonly object: T;
 }
 
-/** The functions of a source that is no API server. */
+/** The functions of a source that is not an API server. */
 export interface ListWatchFunctions<T> {
   /** All objects. Each has a `metadata.name`, and a namespace where the resource has namespaces. */
   readonly list: (options: {
@@ -135,10 +135,11 @@ class FunctionTransport<T extends object> implements Transport {
 
   async request({ path, query = {}, signal }: TransportRequest): Promise<TransportResponse> {
     const ends = signal ?? new AbortController().signal;
-    // There is no discovery. An answer of 503 leaves it open whether the resource is gone.
+    // There is no discovery. With an answer of 503 the reflector does not take the resource for
+    // gone.
     if (path !== this.#path) return answer(503, failure(503, 'ServiceUnavailable', 'no server'));
     if (query.watch !== 'true') {
-      // It asks whether the server has reached a version.
+      // The reflector asks whether the server has reached a version.
       if (query.resourceVersionMatch !== undefined) return answer(200, this.#page([], '1'));
       try {
         return answer(200, await this.#list(ends));

@@ -106,14 +106,14 @@ export interface WatchQuery {
   sendInitialEvents?: boolean;
   /** See {@link Decoder.leavesOutManagedFields}. */
   leavesOutManagedFields?: boolean | undefined;
-  /** Ask for these only; a server may send more. */
+  /** Ask only for objects in these ranges; a server may send more. */
   ranges?: HashRanges | undefined;
 }
 
 /**
- * The longest silence of a list. kube-apiserver answers every request but a watch within 60 s
- * (--request-timeout), or with 504; after that the connection is dead, which TCP alone may take
- * half an hour to detect.
+ * The longest silence of a list. kube-apiserver answers every request except a watch within 60 s
+ * (--request-timeout), in the worst case with 504. After that the connection is dead; TCP alone may
+ * take half an hour to detect that.
  */
 export const LIST_IDLE_MS = 90_000;
 /** Two bookmarks of kube-apiserver (one a minute), and half a minute more. */
@@ -246,7 +246,7 @@ export class ListWatch<T, I extends string = never> {
         exchange.close();
       }
     } catch (error) {
-      // It may be the compression that was broken, or a proxy's of another kind.
+      // The compressed body may be broken, or a proxy may have compressed it in another way.
       if (this.#compression === 'auto' && (hasCode(error, 'DECODE') || hasCode(error, 'TOO_LARGE')))
         this.#compression = 'identity';
       throw error;
@@ -367,8 +367,8 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * What the server has instead, for the message of a 404; requested once, and not if a request has
-   * succeeded.
+   * What the server serves instead of the resource, for the message of a 404. Requested once, and
+   * not after a request has succeeded.
    */
   async #adviceOn404(text: string, { clock, signal, terse }: Caller): Promise<string> {
     if (this.#hasSucceeded || terse) return '';
@@ -457,7 +457,7 @@ export class ListWatch<T, I extends string = never> {
   }
 }
 
-/** How the answer to a request should be. */
+/** The wanted form of an answer. */
 interface Wanted {
   /** With `metadataOnly`, the kind that metadata come as. */
   metadataAs: string;

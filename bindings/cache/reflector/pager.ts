@@ -17,7 +17,7 @@ export interface ListQuery {
   /** 0: no limit. */
   limit: number;
   continue: string;
-  /** Ask for these only; a server may answer with more. */
+  /** Ask only for objects in these ranges; a server may answer with more. */
   ranges?: HashRanges | undefined;
 }
 
@@ -86,9 +86,10 @@ export async function fetchPages<T>(
 }
 
 /**
- * The items page by page. Up to `ahead` pages are buffered while the next is fetched; with 0, the
- * next page is requested once the last one was consumed. `signal` ends the iteration with the error
- * of `fetchPage`; leaving the iteration fires `abort`, as `signal` does.
+ * Iterates over the items of a list, page by page. Up to `ahead` pages are buffered while the next
+ * is fetched; with 0, the next page is requested when the last one has been consumed. When `signal`
+ * fires, or the caller leaves the iteration, `abort` is fired. After `signal` the iteration ends
+ * with the error of `fetchPage`.
  */
 export async function* eachPage<T>(
   fetchPage: FetchPage<T>,
@@ -148,7 +149,9 @@ export async function* eachPage<T>(
   }
 }
 
-/** The server refuses a version beside a continue token, which contains it. */
+/**
+ * The query without a version: the server refuses one beside a continue token, which contains it.
+ */
 function nextPage(token: string, limit: number): ListQuery {
   return { resourceVersion: '', limit, continue: token };
 }

@@ -1,6 +1,6 @@
 /**
- * The failures of a reflector: which requests can be repeated as they are, which failures are
- * reported, and how many there were.
+ * The failures of a reflector: after which the same request can be sent again, which are reported,
+ * and how many there were.
  */
 import type { Clock } from '../../base/clock.ts';
 import { CapstanError } from '../../base/errors.ts';

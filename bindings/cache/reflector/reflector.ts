@@ -265,7 +265,7 @@ export class Reflector<T extends object, I extends string = never> {
     }
   }
 
-  /** A cache without ranges has no objects, and asks for none. */
+  /** With an empty set of ranges the cache has no objects and sends no request. */
   async #awaitRanges(coverage: Coverage, signal: AbortSignal): Promise<Step> {
     if (!this.#synced) this.#replaceStore([], '');
     this.#state = 'watching';
@@ -274,8 +274,9 @@ export class Reflector<T extends object, I extends string = never> {
   }
 
   /**
-   * Lists the missing ranges, at the version of the watch or a newer one. Meanwhile no watch is
-   * open. It goes on from its version for all ranges; events that the list has already are skipped.
+   * Lists the missing ranges, at the version of the watch or a newer one. No watch is open
+   * meanwhile. Afterwards the watch goes on from its own version for all ranges; events whose state
+   * the list already has are skipped.
    */
   async #grow(signal: AbortSignal): Promise<Step> {
     const coverage = this.#coverage as Coverage;

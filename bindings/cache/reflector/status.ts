@@ -99,11 +99,11 @@ export interface ReflectorStatus {
   failures: Record<FailureClass, number>;
   /** The number of skipped events, which had an object of another kind. */
   skippedEvents: number;
-  /** Of a cache with ranges: how many objects came that are outside, and were dropped. */
+  /** Of a cache with ranges: how many objects outside of the ranges came and were dropped. */
   outsideOfRanges?: number;
   /**
-   * Of a cache with ranges: who leaves out what is outside, the server (KEP-5866,
-   * ShardedListAndWatch) or this process; undefined if that is not known yet.
+   * Of a cache with ranges: which side leaves out objects outside of the ranges, the server
+   * (KEP-5866, ShardedListAndWatch) or this process; undefined if that is not known yet.
    */
   leftOutBy?: 'server' | 'client' | undefined;
   /** The last failure; it happened `agoMs` milliseconds ago. */

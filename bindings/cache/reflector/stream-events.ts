@@ -59,7 +59,7 @@ export class StreamEvents<T extends object> {
           await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
         if (signal.aborted) return events;
       }
-      // also for each chunk, as short chunks do not use up the slice
+      // also after each chunk, because short chunks never use up the slice
       const behind = this.#store.behind?.();
       if (behind !== undefined) await abortable(behind, signal).catch(() => undefined);
     } while (await stream.more());

@@ -58,8 +58,8 @@ export class Exchange {
     this.#what = what;
     this.#transport = transport;
     this.#idleMs = options.idleMs ?? 0;
-    // Once, and not for each read: adding and removing a listener costs more than processing a
-    // short chunk.
+    // One listener for all reads: adding and removing one for each read costs more than processing
+    // a short chunk.
     this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
     if (options.signal.aborted) this.#onSignal();
     else options.signal.addEventListener('abort', this.#onSignal, { once: true });
@@ -121,8 +121,8 @@ export class Exchange {
 
   /**
    * Waits for bytes, which `arrived` then gives. Resolves to false at the end of the body, and
-   * where `read` would reject, with `failure`. Never rejects. It makes one promise where `read`
-   * makes four and as many closures, for each event that comes alone.
+   * where `read` would reject, with `failure`. Never rejects. For an event that comes alone it
+   * makes one promise; `read` makes four, and four closures.
    */
   ready(): Promise<boolean> {
     if (this.#ended || this.#closed || this.#response === undefined) return Promise.resolve(false);
@@ -132,7 +132,7 @@ export class Exchange {
       : new Promise(this.#waitForArrival);
   }
 
-  /** With what `ready` has ended the body. */
+  /** The error with which `ready` ended the body. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -157,7 +157,7 @@ export class Exchange {
   };
 
   readonly #onArrival = (): void => {
-    if (this.#resolveReady === undefined) return; // a deadline or the signal has ended the wait
+    if (this.#resolveReady === undefined) return; // a deadline or the signal has ended it
     if (this.#takeArrived()) this.#isReady();
     else void this.#readAhead().then((more) => this.#settleReady(more));
   };
@@ -310,7 +310,10 @@ export class Exchange {
     return aborted(`${this.#what}${this.#waits()}`, this.#abort.signal.reason);
   }
 
-  /** Ends a wait; the error that its caller gets: of the deadline, if that has ended it. */
+  /**
+   * Ends a wait and returns the error for its caller: that of the deadline, if it ended the wait,
+   * else `cause`.
+   */
   #reasonOf(cause: unknown): unknown {
     this.#waitingSince = undefined;
     if (this.#timedOut === '' || this.#options.signal.aborted) return cause;

@@ -1,7 +1,7 @@
 /**
- * Ranges of the hashes of objects: which part of a resource a cache has. Namespaced kinds are
+ * Ranges of hashes, which select the part of a resource that a cache has. Namespaced kinds are
  * divided by the hash of the namespace, so that an owner and its objects stay together;
- * cluster-scoped kinds by that of the name. The object of a Namespace lies where its content does.
+ * cluster-scoped kinds by that of the name. The hash of a Namespace object is that of its content.
  */
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 import { fnv1a64 } from '../../base/fnv.ts';
@@ -18,7 +18,7 @@ export interface HashRange {
 }
 
 const END = 2n ** 64n;
-/** The most answers that are kept. */
+/** The most results that are remembered. */
 const MOST_KNOWN = 4096;
 
 /** The hashes of the objects of a resource; never changes. */

@@ -11,7 +11,7 @@ import { namesOf, requireNames } from '../../base/names.ts';
 import { isOnThisMachine, serverURL } from '../../base/urls.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
 
-/** What other values than transports have, which are passed in place of one. */
+/** Members of other values that are passed in place of a transport. */
 interface NoTransport {
   request?: unknown;
   loadFromDefault?: unknown;
@@ -129,7 +129,7 @@ export interface Transport {
   waitsFor?(): string | undefined;
 }
 
-/** How a transport around another one ends: with the other one. */
+/** The `close` and dispose methods of a transport that wraps another one: they close that one. */
 export function closeWith(transport: Transport): { close(): Promise<void> } & AsyncDisposable {
   const close = async (): Promise<void> => transport.close?.();
   return { close, [Symbol.asyncDispose]: close };

@@ -1,8 +1,8 @@
 /**
  * The store of an informer. If an index function throws, the object is stored all the same: the
  * error is reported, and the object has no value in that index until the function is called again,
- * with the next change of the object or by `retryIndexing`. (client-go panics.) If it fails for all
- * objects, it is not reported for each.
+ * with the next change of the object or by `retryIndexing`. (client-go panics.) If it fails for
+ * many objects, that is reported once a minute.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { handleError, Seldom } from '../../base/handle-error.ts';
@@ -16,7 +16,7 @@ import { Indexer } from './store.ts';
 /** Time until failed functions are called again; it doubles with each further failure. */
 const FIRST_MS = 1000;
 const LONGEST_MS = 60_000;
-/** The most objects of one retry: a cache may have a hundred thousand. */
+/** The most objects of one retry, because a cache may have a hundred thousand. */
 const AT_ONCE = 1000;
 /** Time until the next objects are retried after a success. */
 const BETWEEN_MS = 100;
@@ -57,7 +57,7 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
   /**
    * Calls index functions that have thrown again, unless the last attempt was too recent.
    *
-   * @param now however recent the last attempt was
+   * @param now call them even if the last attempt was recent
    */
   retryIndexing(now = false): void {
     if (this.unindexed.size === 0) return;

@@ -1,5 +1,6 @@
 /**
- * The objects of a store by slot: JavaScript objects, or stored objects (bytes in the core).
+ * Column: the objects of a store by slot, as JavaScript objects or as stored objects (bytes in the
+ * core).
  *
  * Invariants: a slot in use has an object or a stored object, never both; a slot below `end` that
  * has neither is free. A key has a slot or is in `spare`, never both.
@@ -16,7 +17,7 @@ import type { StoredObjects } from '../bytes/stored-objects.ts';
 /** Objects of a column at one time. */
 interface Objects<T> {
   readonly objects: readonly T[];
-  /** Of stored objects, each with a reference of its own. */
+  /** The numbers of stored objects, each with a reference in the core. */
   readonly numbers: readonly number[];
 }
 
@@ -217,7 +218,7 @@ export class Column<T extends object> {
     return this.objects[slot] ?? (this.storedObjects as StoredObjects).retain(slot);
   }
 
-  /** The object of a held number, which is handed out for the last time. */
+  /** The object of a held number, which the caller gets before it is released. */
   lastHeld(number: number): T {
     const storedObjects = this.storedObjects as StoredObjects;
     return storedObjects.lastObjectOf(storedObjects.held(number)) as T;

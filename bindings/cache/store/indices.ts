@@ -76,7 +76,7 @@ export class Indices<T extends object> {
   readonly #byName = new Map<string, Index<T>>();
   /** Names of indices that are being added. */
   readonly #coming = new Set<string>();
-  /** In the order in which they were added, those that are being added too. */
+  /** In the order in which they were added, including those that are being added. */
   readonly each: Index<T>[] = [];
   /** An index function is called with every object, and may keep a reference. */
   showObjects = false;
@@ -85,7 +85,7 @@ export class Indices<T extends object> {
    * affect, even one without a bit.
    */
   dependsOn = 0;
-  /** Another one whenever `each` has changed. */
+  /** Grows whenever `each` changes. */
   generation = 0;
 
   /** @param failed called if an index function throws: returns the values instead, or throws */
@@ -306,7 +306,7 @@ function setValues(map: IndexMap, slot: number, values: Values): void {
   else map.set(slot, values);
 }
 
-/** Sets the values of a stored object. */
+/** Sets the index values of the object at a slot. */
 function fill<T extends object>(index: Index<T>, slot: number, column: Column<T>): void {
   const { storedObjects } = column;
   const number = index.path === 0 ? -1 : (storedObjects?.numberAt(slot) ?? -1);

@@ -19,19 +19,19 @@ import type { Values } from './indices.ts';
 /** A change takes 1 to 4 µs. */
 const AT_ONCE = 1000;
 
-/** The store, as it is changed here. */
+/** The operations of the store that a replacement uses. */
 export interface ReplacedStore<T extends object> {
   readonly column: Column<T>;
   keyOf(object: T): string;
   /** The slot of a key, or a negative number. */
   find(key: string): number;
-  /** Also without a key and values, which are computed then. */
+  /** A missing key or missing values are computed. */
   putObject(object: T, key?: string, values?: readonly Values[]): void;
   putStored(stored: StoredObject, object: T, noListeners: boolean): void;
   removeSlot(slot: number): void;
-  /** Of an object that is to be put: may throw what an index function throws. */
+  /** The index values of an object that will be put. Throws what an index function throws. */
   valuesOf(key: string, object: T): Values[];
-  /** Changes with the indices: values of another time are not those that an object has now. */
+  /** Grows when the indices change: values that were computed before must be computed again. */
   indexGeneration(): number;
   /** Whether unchanged objects have to be indexed again. */
   indexesUnchanged(): boolean;
@@ -139,8 +139,8 @@ export function* replacement<T extends object>(
       const object = objects[i] as T;
       const stored = column.storedObjectOf(object);
       if (stored !== undefined) store.putStored(stored, object, noListeners);
-      // Here without a key: the stored object has left the core, because the list has it twice,
-      // with another object of its key between, or while it waited.
+      // Without a key if the stored object has left the core: while the list waited, or because the
+      // list has it twice with another object of the same key between.
       else
         store.putObject(
           toObject(object),
@@ -179,12 +179,12 @@ export function* replacement<T extends object>(
   };
 }
 
-/** Objects that were in the store, by their place; stored objects are held in the core. */
+/** Former objects of the store, by place; stored objects are held in the core. */
 class Former<T extends object> {
   readonly #column: Column<T>;
-  /** A number is that of a stored object that is held. */
+  /** A number stands for a stored object that is held. */
   readonly #objects: (T | number | undefined)[] = [];
-  /** Of objects that are not stored ones, and of all that were removed. */
+  /** The keys of objects that are not stored objects, and of all removed objects. */
   readonly #keys: (string | undefined)[] = [];
 
   constructor(column: Column<T>) {

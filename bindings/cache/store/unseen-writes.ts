@@ -53,8 +53,8 @@ export interface UnseenWritesOptions<T> {
 interface Unseen {
   readonly version: string;
   /**
-   * The object as JSON, because the program may change the object that it got. Nearly none is ever
-   * parsed.
+   * The object as JSON, because the program may change the object that it got. It is parsed only
+   * for a tombstone, which is rare.
    */
   readonly json: string;
 }
@@ -65,7 +65,7 @@ interface Unseen {
  */
 const MAX = 4096;
 const MAX_TEXT = 16 * 1024 * 1024;
-/** The part that is kept then, so that not every further write goes through all others. */
+/** The part that is kept then, so that the next writes need not search through all others. */
 const KEPT_PART = 3 / 4;
 
 export class UnseenWrites<T extends object> {
@@ -147,8 +147,8 @@ export class UnseenWrites<T extends object> {
     const { describe = 'objects' } = this.#options;
     const message =
       `resource versions of ${describe} are no decimal numbers, as ${show(version)}: reads of ` +
-      'own writes wait for that very version, and a deletion by others of an object that was ' +
-      'just written may not be told';
+      'own writes wait for exactly that version, and handlers may not be called if another ' +
+      'program deletes an object soon after this one wrote it';
     handleError(new CapstanError('DECODE', message), 'informer');
   }
 
@@ -185,7 +185,7 @@ export class UnseenWrites<T extends object> {
     }
   }
 
-  /** Call this once handlers have got the list, or it has failed. */
+  /** Call this when handlers have got the list, or the list has failed. */
   notifyMissed(): void {
     const missed = this.#missed ?? [];
     this.#missed = undefined;
@@ -247,7 +247,7 @@ export class UnseenWrites<T extends object> {
   }
 }
 
-/** Every version is after a text that is not a version. */
+/** Whether a version is newer than `other`. True if `other` is not a version. */
 function isAfter(version: string, other: string): boolean {
   return !isComparableResourceVersion(other) || compareResourceVersion(version, other) > 0;
 }

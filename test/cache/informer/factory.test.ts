@@ -530,7 +530,7 @@ describe('a write of this process', () => {
     factory.wrote(ConfigMaps, made('a'));
     expect(reported).toContainEqual({
       error: expect.objectContaining({ message: 'broken' }),
-      what: 'informer of configmaps/v1, which was told of an object that was written',
+      what: 'informer of configmaps/v1, which could not note an object that was written',
     });
     await factory.shutdown();
     await clock.settle();
