@@ -31,6 +31,9 @@ const ISOLATED = 'test/**/*.isolated.test.ts';
 // With configurations of their own.
 const ELSEWHERE = 'test/{e2e,clients}/**';
 
+// `expect.poll` gives up after a second by default, which is too short beside other programs.
+export const expect = { poll: { timeout: 20_000 } };
+
 const project = (name: string, isolate: boolean, include: string[], exclude: string[]) => ({
   extends: true as const,
   test: { name, isolate, include, exclude: [ELSEWHERE, ...exclude] },
@@ -41,6 +44,7 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect,
     // By default Vitest leaves one core to itself, which on two cores is half of the machine.
     maxWorkers: '100%',
     projects: [

@@ -19,7 +19,7 @@ const program = fileURLToPath(new URL('../../bin/capstan.ts', import.meta.url));
 const start = (...args: string[]) =>
   spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
+    timeout: 50_000,
   });
 
 /** More than the buffer of a pipe. */

@@ -6,7 +6,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { alias } from '../../vitest.config.ts';
+import { alias, expect } from '../../vitest.config.ts';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -18,6 +18,7 @@ export default defineConfig({
     globalSetup: [at('./build.ts')],
     fileParallelism: false,
     testTimeout: 30_000,
+    expect,
     hookTimeout: 400_000,
   },
 });

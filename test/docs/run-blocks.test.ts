@@ -22,7 +22,7 @@ async function run(code: string, name: string): Promise<string> {
   const file = `${folder}/${name}.ts`;
   writeFileSync(file, withImports(code, names));
   const { stdout } = await promisify(execFile)(process.execPath, [file], {
-    timeout: 30_000,
+    timeout: 50_000,
     env: { ...process.env, NODE_ENV: 'production' },
   });
   return stdout.trimEnd();

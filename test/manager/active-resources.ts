@@ -11,7 +11,10 @@ export async function resources(): Promise<Record<string, number>> {
   return counts;
 }
 
-/** The kinds with more than before. The test runner's own timers come and go. */
+/**
+ * The kinds with more than before. Poll it (`expect.poll`): the test runner's own timers end when
+ * its main process has answered, which may take a while on a busy machine.
+ */
 export async function grownSince(before: Record<string, number>): Promise<string[]> {
   const now = await resources();
   return Object.keys(now).filter((kind) => (now[kind] ?? 0) > (before[kind] ?? 0));

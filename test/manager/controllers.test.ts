@@ -208,7 +208,7 @@ describe('controllers of a manager', () => {
       await done;
       await transport.close?.();
     }
-    expect(await grownSince(before)).toEqual([]);
+    await expect.poll(() => grownSince(before)).toEqual([]);
     expect(unhandled).toEqual([]);
     expect(reported).toEqual([]);
   });

@@ -17,6 +17,7 @@ import { Random, testSeed } from '../helpers/random.ts';
 function run(
   cycles: number,
   meddle: (call: number) => void = () => undefined,
+  patience?: number,
 ): Promise<StartStopReport> {
   const seed = testSeed();
   console.log(`CAPSTAN_SEED=${seed}`);
@@ -24,6 +25,7 @@ function run(
   let calls = 0;
   return startStop({
     cycles,
+    ...(patience !== undefined && { patience }),
     collect: collectGarbage,
     random: () => {
       meddle(calls++);
@@ -45,9 +47,10 @@ test('timers that are left are found, and memory that is not given back', {
   timeout: 120_000,
 }, async () => {
   const timers: unknown[] = []; // the test runner has timers of its own
-  const { problems } = await run(10, (call) => {
+  const leak = (call: number): void => {
     if (call < 10) timers.push(systemClock.setTimer(() => undefined, 1e6));
-  });
+  };
+  const { problems } = await run(10, leak, 200);
   for (const timer of timers) systemClock.clearTimer(timer);
   expect(problems).toEqual(['after cycle 10 there is more than before: Timeout']);
   const report = { problems: [], reconciles: 1, worked: 1, led: 1, failed: 1, early: 30e6 };

@@ -12,7 +12,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { webhooksOf } from '../../bindings/webhook/managed.ts';
 import { expectError } from '../helpers/expect-error.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { certDir, idleManager, polled, startedManager, Website } from './webhooks.ts';
+import { certDir, idleManager, startedManager, Website } from './webhooks.ts';
 
 const reported = collectErrorValues();
 const clientConfig = { service: { namespace: 'default', name: 'hooks' } };
@@ -51,7 +51,7 @@ test('the configurations are applied with the authority, and again when it chang
   const { manager, clock, certs, validating, readiness } = await installing();
   newWebhookManagedBy(manager).for(Website).withValidator(allow).complete();
   startedManager(manager);
-  await polled(readiness).toBe(200);
+  await expect.poll(readiness).toBe(200);
   const { webhooks } = await validating();
   expect(webhooks).toMatchObject([
     {
@@ -63,22 +63,26 @@ test('the configurations are applied with the authority, and again when it chang
     },
   ]);
   writeFileSync(join(certs.path, 'ca.crt'), 'another one');
-  await polled(async () => {
-    await clock.run(10_000);
-    return (await validating()).webhooks?.[0]?.clientConfig.caBundle;
-  }).toBe(bundleOf(certs.path));
+  await expect
+    .poll(async () => {
+      await clock.run(10_000);
+      return (await validating()).webhooks?.[0]?.clientConfig.caBundle;
+    })
+    .toBe(bundleOf(certs.path));
 });
 
 test('what somebody else has changed is applied again within ten minutes', async () => {
   const { manager, clock, client, validating, readiness } = await installing();
   newWebhookManagedBy(manager).for(Website).withValidator(allow).complete();
   startedManager(manager);
-  await polled(readiness).toBe(200);
+  await expect.poll(readiness).toBe(200);
   await client.delete(ValidatingWebhookConfiguration, { name: 'site' });
-  await polled(async () => {
-    await clock.run(60_000);
-    return (await validating().catch(() => undefined))?.webhooks?.length;
-  }).toBe(1);
+  await expect
+    .poll(async () => {
+      await clock.run(60_000);
+      return (await validating().catch(() => undefined))?.webhooks?.length;
+    })
+    .toBe(1);
 });
 
 test('webhooks of a former version of the program are taken out', async () => {
@@ -94,7 +98,7 @@ test('webhooks of a former version of the program are taken out', async () => {
     });
   newWebhookManagedBy(manager).for(Website).withValidator(allow).complete();
   startedManager(manager);
-  await polled(readiness).toBe(200);
+  await expect.poll(readiness).toBe(200);
   expect((await validating()).webhooks).toHaveLength(1);
   const mutating = await client.get(MutatingWebhookConfiguration, { name: 'site' });
   expect(mutating.webhooks ?? []).toEqual([]);
@@ -105,13 +109,15 @@ test('a failure is reported and tried again; until then the replica is not ready
   server.inject({ do: 'status', status: 500, path: '/validatingwebhookconfigurations', times: 1 });
   newWebhookManagedBy(manager).for(Website).withValidator(allow).complete();
   startedManager(manager);
-  await polled(() => reported.length).toBeGreaterThan(0);
+  await expect.poll(() => reported.length).toBeGreaterThan(0);
   expect(await readiness()).toBe(500);
   reported.length = 0;
-  await polled(async () => {
-    await clock.run(1600);
-    return readiness();
-  }).toBe(200);
+  await expect
+    .poll(async () => {
+      await clock.run(1600);
+      return readiness();
+    })
+    .toBe(200);
 });
 
 test('further installers get the same authority', async () => {
@@ -120,7 +126,7 @@ test('further installers get the same authority', async () => {
   newWebhookManagedBy(manager).for(Website).withValidator(allow).complete();
   webhooksOf(manager).addInstaller(async (given) => void seen.push(given));
   startedManager(manager);
-  await polled(readiness).toBe(200);
+  await expect.poll(readiness).toBe(200);
   expect(seen).toEqual([
     { name: 'site', clientConfig, caBundle: readFileSync(join(certs.path, 'ca.crt'), 'utf8') },
   ]);

@@ -16,7 +16,7 @@ import { rotationTimes } from '../../bindings/webhook/managed.ts';
 import { ROTATION_TIMES } from '../../bindings/webhook/rotation.ts';
 import { SelfManaged, type SelfManagedOptions } from '../../bindings/webhook/self-managed.ts';
 import { collectErrorValues } from '../helpers/reported-errors.ts';
-import { polled, startedManager, Website } from './webhooks.ts';
+import { startedManager, Website } from './webhooks.ts';
 
 const reported = collectErrorValues();
 const HOUR = 3_600_000;
@@ -87,14 +87,18 @@ test('a certificate is renewed once, and each replica has it a minute later', as
   all.clock.step(60 * DAY - 120_000);
   await all.clock.run(60_000);
   expect((await all.stored()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return new Set((await pairs()).map(({ cert }) => cert)).size;
-  }).toBe(1);
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return (await pairs()).every(({ cert }) => cert !== first?.cert);
-  }).toBe(true);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return new Set((await pairs()).map(({ cert }) => cert)).size;
+    })
+    .toBe(1);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return (await pairs()).every(({ cert }) => cert !== first?.cert);
+    })
+    .toBe(true);
   const after = await all.stored();
   expect(after.data?.['ca.crt']).toBe(before.data?.['ca.crt']);
   const pair = await pairs();
@@ -109,30 +113,36 @@ test('a new authority signs only when its bundle is installed', async () => {
   installed = await certificates.authority();
   const { data, ...secret } = await all.stored();
   await all.client.update(Secret, { ...secret, data: { ...data, 'ca.key': base64('lost') } });
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return countOf(await certificates.authority());
-  }).toBe(2);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return countOf(await certificates.authority());
+    })
+    .toBe(2);
   all.clock.step(ROTATION_TIMES.overlap);
   await all.clock.run(60_000);
   const bundle = await polledBundle(all, certificates);
   expect((await certificates.current()).cert).toBe(cert);
   installed = bundle;
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return (await certificates.current()).cert === cert;
-  }).toBe(false);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return (await certificates.current()).cert === cert;
+    })
+    .toBe(false);
   expect(countOf(await certificates.authority())).toBe(2);
 });
 
 /** The bundle as soon as the Secret is read again. */
 async function polledBundle({ clock }: Cluster, certificates: SelfManaged): Promise<string> {
   let bundle = '';
-  await polled(async () => {
-    await clock.run(60_000);
-    bundle = await certificates.authority();
-    return true;
-  }).toBe(true);
+  await expect
+    .poll(async () => {
+      await clock.run(60_000);
+      bundle = await certificates.authority();
+      return true;
+    })
+    .toBe(true);
   return bundle;
 }
 
@@ -158,7 +168,7 @@ test('a Secret of somebody else is not touched', async () => {
     data: { password: base64('secret') },
   });
   const { stop, certificates } = replica(all);
-  await polled(() => reported.length).toBeGreaterThan(0);
+  await expect.poll(() => reported.length).toBeGreaterThan(0);
   expect(reported.splice(0)[0]).toMatchObject({
     code: 'INVALID_ARGUMENT',
     message: expect.stringContaining('the Secret default/hooks has data, and expected'),
@@ -173,11 +183,15 @@ test('the authorities of a Secret that was deleted stay trusted', async () => {
   const replicas = [replica(all), replica(all)];
   const [first] = await Promise.all(replicas.map(({ certificates }) => certificates.authority()));
   await all.client.delete(Secret, key);
-  await polled(async () => {
-    await all.clock.run(60_000);
-    const bundles = await Promise.all(replicas.map(({ certificates }) => certificates.authority()));
-    return bundles.map((bundle) => bundle.endsWith(first ?? '') && countOf(bundle));
-  }).toEqual([2, 2]);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      const bundles = await Promise.all(
+        replicas.map(({ certificates }) => certificates.authority()),
+      );
+      return bundles.map((bundle) => bundle.endsWith(first ?? '') && countOf(bundle));
+    })
+    .toEqual([2, 2]);
 });
 
 test('keys that do not fit, and texts that are no certificates, are replaced', async () => {
@@ -188,10 +202,12 @@ test('keys that do not fit, and texts that are no certificates, are replaced', a
     const { data, ...secret } = await all.stored();
     const broken = base64('nothing');
     await all.client.update(Secret, { ...secret, data: { ...data, [name]: broken } });
-    await polled(async () => {
-      await all.clock.run(60_000);
-      return (await all.stored()).data?.[name];
-    }).not.toBe(broken);
+    await expect
+      .poll(async () => {
+        await all.clock.run(60_000);
+        return (await all.stored()).data?.[name];
+      })
+      .not.toBe(broken);
   }
   expect((await certificates.current()).cert).not.toBe(cert);
   expect(countOf(await certificates.authority())).toBe(1);
@@ -201,26 +217,30 @@ test('failures are reported and tried again; the certificate stays meanwhile', a
   const all = await cluster();
   all.server.inject({ do: 'status', status: 500, path: '/secrets', times: 1 });
   const { certificates } = replica(all);
-  await polled(() => reported.length).toBeGreaterThan(0);
+  await expect.poll(() => reported.length).toBeGreaterThan(0);
   reported.length = 0;
   await all.clock.run(1600);
   const { cert } = await certificates.current();
   const bundle = await certificates.authority();
   const mend = all.server.inject({ do: 'status', status: 500, path: '/secrets' });
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return reported.length;
-  }).toBeGreaterThan(2);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return reported.length;
+    })
+    .toBeGreaterThan(2);
   reported.length = 0;
   expect((await certificates.current()).cert).toBe(cert);
   // What this replica knows may be old by now: nobody gets it to install.
   all.clock.step(ROTATION_TIMES.overlap / 2);
   await expect(certificates.authority()).rejects.toMatchObject({ code: 'TIMEOUT' });
   mend();
-  await polled(async () => {
-    await all.clock.run(60_000);
-    return certificates.authority().catch(() => undefined);
-  }).toBe(bundle);
+  await expect
+    .poll(async () => {
+      await all.clock.run(60_000);
+      return certificates.authority().catch(() => undefined);
+    })
+    .toBe(bundle);
   reported.length = 0;
 });
 
@@ -262,7 +282,7 @@ test('managers serve what the configuration trusts, through a new authority', as
     const { webhooks } = await client.get(ValidatingWebhookConfiguration, { name: 'hooks' });
     return Buffer.from(webhooks?.[0]?.clientConfig.caBundle ?? '', 'base64').toString();
   };
-  await polled(() => bundle().catch(() => '')).toContain('BEGIN CERTIFICATE');
+  await expect.poll(() => bundle().catch(() => '')).toContain('BEGIN CERTIFICATE');
   const { webhooks } = await client.get(ValidatingWebhookConfiguration, { name: 'hooks' });
   expect(webhooks?.[0]?.clientConfig.service).toMatchObject({
     name: 'hooks',
@@ -278,19 +298,23 @@ test('managers serve what the configuration trusts, through a new authority', as
   const { data, ...secret } = await client.get(Secret, key);
   await client.update(Secret, { ...secret, data: { ...data, 'ca.key': '' } });
   const seen = new Set<string>();
-  await polled(async () => {
-    await clock.run(10_000);
-    seen.add(`${await trusted()} ${(await signers(managers.map((m) => m.url('webhook')))).size}`);
-    return [...seen];
-  }).toContain('2 1');
+  await expect
+    .poll(async () => {
+      await clock.run(10_000);
+      seen.add(`${await trusted()} ${(await signers(managers.map((m) => m.url('webhook')))).size}`);
+      return [...seen];
+    })
+    .toContain('2 1');
   const before = await signers(managers.map((m) => m.url('webhook')));
   // The new authority signs after the overlap, and at no time is a manager not trusted.
-  await polled(async () => {
-    await clock.run(10_000);
-    await trusted();
-    const now = await signers(managers.map((m) => m.url('webhook')));
-    return now.size === 1 && [...now].every((one) => !before.has(one));
-  }).toBe(true);
+  await expect
+    .poll(async () => {
+      await clock.run(10_000);
+      await trusted();
+      const now = await signers(managers.map((m) => m.url('webhook')));
+      return now.size === 1 && [...now].every((one) => !before.has(one));
+    })
+    .toBe(true);
 });
 
 test('a manager without its first certificate is alive, and not ready', async () => {
@@ -309,14 +333,16 @@ test('a manager without its first certificate is alive, and not ready', async ()
   startedManager(manager);
   const statusOf = async (path: string) =>
     (await fetch(`${manager.url('healthProbe')}${path}`)).status;
-  await polled(() => statusOf('/healthz')).toBe(200);
-  await polled(() => reported.length).toBeGreaterThan(0);
+  await expect.poll(() => statusOf('/healthz')).toBe(200);
+  await expect.poll(() => reported.length).toBeGreaterThan(0);
   expect(await statusOf('/readyz')).toBe(500);
   mend();
-  await polled(async () => {
-    await clock.run(10_000);
-    return statusOf('/readyz');
-  }).toBe(200);
+  await expect
+    .poll(async () => {
+      await clock.run(10_000);
+      return statusOf('/readyz');
+    })
+    .toBe(200);
   reported.length = 0;
 });
 
@@ -333,7 +359,7 @@ test('a manager that is stopped before its first certificate ends', async () => 
     .withValidator({ validateCreate: () => undefined })
     .complete();
   const { stop, done } = startedManager(manager);
-  await polled(() => reported.length).toBeGreaterThan(0);
+  await expect.poll(() => reported.length).toBeGreaterThan(0);
   stop();
   await done;
   reported.length = 0;

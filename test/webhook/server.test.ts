@@ -13,7 +13,6 @@ import {
   bytesOf,
   certDir,
   idleManager,
-  polled,
   reviewOf,
   sendTo,
   servingWebhooks,
@@ -198,7 +197,7 @@ describe('a manager with webhooks', () => {
     const ended = new Promise((resolve) => signal.addEventListener('abort', resolve));
     socket.destroy();
     await ended;
-    await polled(() => reported.splice(0).length).toBe(1);
+    await expect.poll(() => reported.splice(0).length).toBe(1);
   });
 
   test('takes handlers of other paths, as long as they are free', async () => {
@@ -277,7 +276,7 @@ describe('a manager with webhooks', () => {
       const response = await fetch(`${manager.url('healthProbe')}/readyz/webhook`);
       return [response.status, await response.text()];
     };
-    await polled(() => manager.url('healthProbe')).toBeDefined();
+    await expect.poll(() => manager.url('healthProbe')).toBeDefined();
     expect(await probe()).toEqual([
       500,
       'internal server error: the webhook server does not listen yet\n',
@@ -325,7 +324,7 @@ describe('a manager with webhooks', () => {
     expect(await served()).toBe('first');
     await certs.renew('second');
     await clock.run(10_000);
-    await polled(served).toBe('second');
+    await expect.poll(served).toBe('second');
   });
 
   test('answers what was asked before it stops', async () => {

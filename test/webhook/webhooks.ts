@@ -4,11 +4,10 @@ import { text } from 'node:stream/consumers';
 import { defineResource, type KubeObject, TransportError } from 'capstan/cache';
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type CertificateFolder, certificateFolder } from '../helpers/certificate-folder.ts';
 
 /** As `expect.poll`, on a machine that does other work too. */
-export const polled = <V>(read: () => V) => expect.poll(read, { timeout: 10_000 });
 
 export interface Website extends KubeObject {
   spec: { host: string; replicas?: number; tags?: string[] };
