@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: our queues, indexer, informer and controller beside the naive port, client-go,
  * client-node and controller-runtime, on this machine in this run; workloads and units are in
- * peers/README.md. It prints a table with ratios, or with --json a line per figure. What could not
- * be measured is named below the table. Progress goes to stderr.
+ * peers/README.md. It prints a table with ratios, or with --json a line per figure. The notes below
+ * the table name what could not be measured. Progress goes to stderr.
  */
 import { cpus } from 'node:os';
 import { measureInformers } from './cache/informers.ts';
@@ -24,7 +24,7 @@ const SIZES: Record<Kind, readonly number[]> = {
   queue: [1_000, 100_000, 1_000_000],
   slots: [1_000, 100_000, 1_000_000],
   indexer: [100_000],
-  informer: [50_000], // what bench/peers/watch-server.mjs serves unless told otherwise
+  informer: [50_000], // the default of bench/peers/watch-server.mjs
   controller: [50_000],
 };
 

@@ -1,6 +1,6 @@
 /**
- * The command line of the benchmarks: [--work NAME] [--n N] [--json]. Anything else is refused with
- * the usage, so that a misspelt filter never measures something else.
+ * The command line of the benchmarks: [--work NAME] [--n N] [--json]. Any other argument is an
+ * error with the usage, so that a misspelt filter does not measure everything.
  */
 import { parseArgs } from 'node:util';
 

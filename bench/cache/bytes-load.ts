@@ -3,9 +3,9 @@
  *
  *     node --expose-gc bench/cache/bytes-load.ts --peer P --live N --events E
  *
- * N Pods are in the cache. After a warm-up of three times as many, E random updates are taken in,
- * as bytes that lie in memory in chunks of 64 KiB. They were written before and are read once, so
- * they come from main memory: a part of a microsecond each, which all peers pay.
+ * N Pods are in the cache. After a warm-up of 3 E updates, the cache gets E random updates as
+ * bytes, in chunks of 64 KiB. The chunks were written before and are read once, so they come from
+ * main memory; that costs all peers a part of a microsecond for each update.
  */
 import { defineResource, ListWatch, SharedIndexInformer, type Transport } from 'capstan/cache';
 import { processDelta } from '../../bindings/cache/informer/process-deltas.ts';
@@ -29,7 +29,7 @@ const { peer, live, events } = flagsOrExit('cache/bytes-load.ts', {
   live: 100_000,
   events: 40_000,
 });
-/** What an event costs falls until about 150 000: readers.ts. */
+/** The cost of an event falls during the first 150 000: readers.ts. */
 const WARM_UP = 3 * events;
 
 interface Times {
@@ -42,7 +42,7 @@ class Stopwatch {
   #cpu = process.cpuUsage();
 
   start(): void {
-    globalThis.gc?.(); // garbage of the preparation is not measured
+    globalThis.gc?.(); // so that garbage of the preparation is not measured
     this.#cpu = process.cpuUsage();
     this.#start = performance.now();
   }
@@ -55,7 +55,7 @@ class Stopwatch {
 }
 
 const watch = new Stopwatch();
-/** The version that each Pod has in the end, to check what the caches hold. */
+/** The last version of each Pod, to check the content of the caches. */
 const versions = Int32Array.from({ length: live }, (_, i) => i + 1);
 const next = randomUpdates(live);
 
@@ -80,7 +80,7 @@ function check(count: number, find: (key: string) => Pod | undefined): void {
   }
 }
 
-/** Objects alone, whose ends are known. */
+/** Parses the objects alone, at known offsets. */
 function parse(keep: boolean): Times {
   const cache = new ParsedCache();
   if (keep) for (let i = 0; i < live; i++) cache.put(JSON.parse(podText(i, i + 1, 0)) as Pod);

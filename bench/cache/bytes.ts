@@ -1,9 +1,9 @@
 /**
  * `npm run bench:cache-bytes -- [--live 100000] [--events 40000] [--rounds 5] [--peers all|goal]
- * [--json yes]`: Pods of 4.7 KB taken from memory into a cache of 100 000, as random updates; µs an
- * update, the median of the rounds, each peer in turn in a process of its own (peers.ts says
- * who they are). The goal: at least 4 times faster than TextDecoder and JSON.parse alone, which
- * keep nothing. `--peers goal` leaves the Map out.
+ * [--json yes]`: random updates of Pods of 4.7 KB, from memory into a cache of 100 000. It prints
+ * µs an update, the median of the rounds. Each peer of peers.ts runs in turn in a process of its
+ * own. The goal: at least 4 times faster than TextDecoder and JSON.parse alone, which keep nothing.
+ * `--peers goal` omits the Map.
  */
 
 import { type Figure, layout, showCount } from '../measure/figures.ts';

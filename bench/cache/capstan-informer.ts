@@ -4,8 +4,8 @@
  *
  *     node bench/cache/capstan-informer.ts URL EVENTS [HANDLER [WARMUP]]
  *
- * HANDLER says what is read of each object (informer-handlers.ts). WARMUP events come before those
- * that are measured.
+ * HANDLER is the name of the handler (informer-handlers.ts). WARMUP events come before those that
+ * are measured.
  */
 import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -33,7 +33,7 @@ const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods)
   watchList: false,
 });
 
-/** Characters that were read, so that the reading is not left out as useless. */
+/** The number of characters that were read, so that the engine cannot optimise the reading away. */
 let read = 0;
 const kept = new Map<string, Pod>();
 const handlers: Record<Handler, (pod: Pod) => void> = {

@@ -1,7 +1,7 @@
 /**
- * What bytes-load.ts measures below the informer: a decoder of bindings/cache/decode/decoder.ts and
- * the store that its objects go to. From the sources, because the package shows neither; a decoder
- * has a line here, and its name in SEAMS of peers.ts.
+ * Pairs of a decoder (bindings/cache/decode/decoder.ts) and a store, which bytes-load.ts measures
+ * without an informer. Imported from the sources, because the package exports neither. A new
+ * decoder needs a line here, and its name in SEAMS of peers.ts.
  */
 import {
   type Decoder,
@@ -20,7 +20,7 @@ export interface Seam {
 
 const POD: ExpectedKind = { apiVersion: 'v1', kind: 'Pod' };
 
-/** As an informer's. */
+/** The indices that each informer has. */
 const indexers = { [namespaceIndex]: metaNamespaceIndexFunc };
 
 export const seams: Record<SeamName, () => Seam> = {

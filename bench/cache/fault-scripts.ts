@@ -1,8 +1,8 @@
 /**
- * Scripts of a server that fails, for requests-under-faults.ts: what the first lists and the first
- * watches get, in turn. After that the server is well: lists are answered, and a watch gets an
- * update, by which a client is known to have come through. Lists have no objects, lest a relist
- * bring an update. A script has no times, so that it is the same for all peers.
+ * Scripts of a server with faults, for requests-under-faults.ts: the answers to the first lists and
+ * the first watches, in order. Afterwards the server works: it answers lists, and sends an update
+ * to each watch, which shows that the client has recovered. Lists have no objects, so that a relist
+ * brings no update. A script has no times, so that it is the same for all peers.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ export interface FaultScript {
   name: string;
   lists?: readonly Step[];
   watches?: readonly Step[];
-  /** Throttling: more lists than one are a fault of the client. */
+  /** The script only throttles, so a client that lists more than once fails the test. */
   oneList?: boolean;
 }
 
@@ -40,7 +40,7 @@ const refuse =
 
 const reset: Step = (response) => void response.destroy();
 
-/** A watch that is open by the time it fails. */
+/** A watch that fails after it was opened. */
 const open =
   (then: Step): Step =>
   (response, version) => {
@@ -48,7 +48,7 @@ const open =
     response.write(addedText(version), () => then(response, version));
   };
 
-/** Of an object that was not there before. */
+/** The event of a new object. */
 const addedText = (version: number): string =>
   `{"type":"ADDED","object":${podText(version, version, 0)}}\n`;
 
@@ -110,7 +110,7 @@ export const FAULT_SCRIPTS: readonly FaultScript[] = [
   { name: 'watches: no JSON', watches: [open(says('<html>bad gateway</html>\n'))] },
 ];
 
-/** A server that plays a script once, and counts. */
+/** A server that plays a script once and counts the requests. */
 export class FaultyServer {
   lists = 0;
   watches = 0;

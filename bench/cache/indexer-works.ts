@@ -38,7 +38,9 @@ function must(got: number, want: number, work: string): void {
   if (got !== want) throw new Error(`${work}: found ${got} objects, expected ${want}`);
 }
 
-/** Each prepares its data once and returns the work, which returns how many operations it made. */
+/**
+ * Each function prepares its data and returns the work; the work returns its number of operations.
+ */
 export const indexerWorks: Record<string, (n: number) => () => number> = {
   'indexer-add': (n) => {
     const first = pods(n, 0);
@@ -79,13 +81,13 @@ export const indexerWorks: Record<string, (n: number) => () => number> = {
   'indexer-get-random': (n) => gets(n, (i) => (i * STRIDE) % n),
 };
 
-/** Takes the keys in an order that has nothing to do with where they lie. */
+/** The step between two keys, so that they are read in another order than the one in memory. */
 const STRIDE = 61_837;
 const GETS = 1_000_000;
 
 function gets(n: number, at: (i: number) => number): () => number {
   const { keys } = names(n);
-  // ahead of the gets: a remainder of numbers beyond 2^31 costs JavaScript more than a get
+  // computed before the gets: a remainder of numbers beyond 2^31 takes JavaScript longer than a get
   const order = Int32Array.from({ length: GETS }, (_, i) => at(i));
   const indexer = fill(newIndexer(), pods(n, 0));
   return () => {

@@ -1,13 +1,13 @@
 /**
- * The informer work: every reader in a process of its own, in turn, on the same watch over loopback
- * HTTP. What counts is its CPU time per event; the wall time is the pace of the server, which
- * shares the machine. All are measured twice: from their first event on, and (`-warm`) once they
- * have had three times as many, when the engine has compiled what it will (ours falls until about
- * 150 000 events). Go compiles ahead and is measured once.
+ * The work `informer`: every reader in a process of its own, in turn, on the same watch over
+ * loopback HTTP. The result is CPU time per event, because the wall time is that of the server,
+ * which shares the machine. All are measured twice: from their first event on, and (`-warm`) after
+ * three times as many events, when the code is compiled (our cost falls during the first 150 000
+ * events). Go programs are compiled ahead and measured once.
  *
- * Our informer is run with three handlers, as what it decodes depends on what is read: `informer`
- * reads name and resourceVersion, `informer-spec` reads the spec as well, `informer-map` stores
- * every object into a Map. The peers have decoded everything by then and are run once.
+ * Our informer runs with three handlers, because it decodes only what is read: `informer` reads
+ * name and resourceVersion, `informer-spec` reads the spec as well, `informer-map` stores every
+ * object into a Map. The peers always decode everything and run with one handler.
  */
 
 import { cost, type Figure } from '../measure/figures.ts';
@@ -18,14 +18,11 @@ import { withServer } from '../measure/servers.ts';
 import { HANDLERS } from './informer-handlers.ts';
 
 /**
- * About the bytes of a frame of peers/watch-server.mjs, from which the null reader knows where the
- * events end.
+ * The approximate bytes of a frame of peers/watch-server.mjs, by which the null reader knows when
+ * it has all events.
  */
 const FRAME_BYTES = 4740;
-/**
- * What the informer is meant to cost, in the words of the report; a line for each goal whose peer
- * was measured.
- */
+/** The goals of the informer as lines of the report, one for each goal whose peer was measured. */
 export function informerGoals(figures: readonly Figure[], warm: boolean): string[] {
   const as = warm ? '-warm' : '';
   const find = (peer: string, work = 'informer'): number | undefined => {

@@ -4,9 +4,9 @@
  *     node --expose-gc bench/cache/memory-load.ts --peer P --pods same|varied --live N --port PORT
  *       --settle SECONDS
  *
- * PORT is that of bench/cache/pods-server.ts with N such Pods. First the Pods are listed, those
- * that are varied into two indices; then the server ends the watch with 410, and the same Pods are
- * listed again. `empty` is a process that does nothing; the server of `empty-informer` has no Pods.
+ * PORT is that of bench/cache/pods-server.ts with N such Pods. First the Pods are listed, varied
+ * ones with two indices; then the server ends the watch with 410, and the same Pods are listed
+ * again. `empty` is a process that does nothing; the server of `empty-informer` has no Pods.
  */
 
 import { flagsOrExit } from '../measure/flags.ts';

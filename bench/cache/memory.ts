@@ -1,15 +1,15 @@
 /**
  * `npm run bench:cache-memory -- [--pods same|varied] [--live 100000] [--rounds 5] [--settle 20]
- * [--json yes]`: what 100 000 cached Pods take of the machine's memory, beside the same Pods parsed
- * into a Map, our informer of an empty list, and a process that does nothing; and how far the
- * list, and a relist of the same Pods, goes above what stays. The Pods are of 4.7 KB and differ in
- * little (pod-bytes.ts), or of 5000 Deployments, with two indices (varied-pods.ts). Medians; each
- * run in a process of its own with a server of its own on loopback. Needs Linux, which can count a
- * peak anew.
+ * [--json yes]`: the resident memory of 100 000 cached Pods, beside that of the same Pods parsed
+ * into a Map, our informer of an empty list, and a process that does nothing. Also the peaks of the
+ * first list and of a relist of the same Pods. The Pods have 4.7 KB and few differences
+ * (pod-bytes.ts), or belong to 5000 Deployments, with two indices (varied-pods.ts). Medians; each
+ * run in a process of its own with a server of its own on loopback. Needs Linux, where a process
+ * can reset its peak.
  *
  * The goals: at most 0.45 of the parsed objects, both without the empty process; 100 000 varied
- * Pods in at most 70 MB over the empty informer; peaks of at most 1.25 times what stays, of the
- * whole process.
+ * Pods in at most 70 MB over the empty informer; peaks of at most 1.25 times the memory that stays,
+ * of the whole process.
  */
 
 import { layout, showCount } from '../measure/figures.ts';

@@ -1,7 +1,7 @@
 /**
- * The cache that an engineer writes in an afternoon, to compare ours with: parsed objects in a Map,
- * filled by a list in pages and a watch whose lines are parsed as they come. No indices, no
- * handlers' queues, no recovery; managedFields stay in, as in client-node.
+ * The simplest cache, to compare ours with: parsed objects in a Map, filled by a list in pages and
+ * a watch whose lines are parsed as they come. It has no indices, no queues of handlers and no
+ * recovery, and keeps managedFields, as client-node does.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -33,7 +33,7 @@ export class ParsedCache {
     } while (token !== '');
   }
 
-  /** Resolves once the watch is open. */
+  /** Resolves when the watch is open. */
   async watch(url: string, onUpdate: (pod: Pod) => void): Promise<void> {
     const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [
       IncomingMessage,

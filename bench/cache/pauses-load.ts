@@ -4,8 +4,8 @@
  *     node --expose-gc bench/cache/pauses-load.ts --peer P --seconds S --live N --rate R --port N
  *
  * PORT is that of bench/cache/pods-server.ts with N Pods. They are listed; then R random updates a
- * second come, and a handler reads name and resourceVersion. The first seconds are not counted:
- * code is compiled and the heap finds its size.
+ * second come, and a handler reads name and resourceVersion. The first seconds do not count,
+ * because code is compiled and the heap grows.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -27,7 +27,7 @@ const url = `http://127.0.0.1:${port}`;
 const WARM_UP_MS = 3_000;
 
 let events = 0;
-/** Characters that were read, so that the reading is not left out as useless. */
+/** The number of characters that were read, so that the engine cannot optimise the reading away. */
 let read = 0;
 
 function onUpdate({ metadata }: Pod): void {
@@ -48,7 +48,7 @@ async function parsed(): Promise<void> {
   await cache.watch(url, onUpdate);
 }
 
-/** Bytes stand for events. */
+/** Counts events by their bytes. */
 async function nullReader(): Promise<void> {
   const frame = frameText(randomUpdates(live)()).length;
   const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [
@@ -62,7 +62,7 @@ async function nullReader(): Promise<void> {
   });
 }
 
-/** Updates come from now on: the watch may still be opening. */
+/** Makes the server send updates. The watch may still be opening. */
 async function startUpdates(): Promise<void> {
   for (;;) {
     const { watches } = (await (await fetch(`${url}/counts`)).json()) as { watches: number };

@@ -2,10 +2,10 @@
  * `npm run bench:cache-pauses -- [--seconds 60] [--rounds 5] [--live 100000] [--rate 10000] [--json
  * yes]`: how long the event loop stands still, and how much the garbage collector works, while 10
  * 000 updates a second of 4.7 KB come over loopback into a cache of 100 000 Pods; our informer and
- * a cache of parsed objects in turn (A B A B), each in a process of its own, fed by a server of its
+ * a cache of parsed objects in turn (A B A B), each in a process of its own, with a server of its
  * own; medians. The goal is a quarter of the parsed objects' for the 99.9th percentile of the delay
- * and for the time in collections. The reader that counts bytes shows what machine and socket do
- * alone.
+ * and for the time in collections. A reader that only counts bytes shows the delay that machine and
+ * socket cause.
  */
 
 import { layout, median, showCount } from '../measure/figures.ts';

@@ -1,12 +1,12 @@
 /**
- * The Pods of peers/pods.mjs as bytes, made fast enough to be sent ten thousand times a second: the
- * text of one Pod, cut where Pods differ. Also whole lists and watch streams of them, cut into
- * chunks as a socket cuts them, anywhere.
+ * The Pods of peers/pods.mjs as bytes, made fast enough to send ten thousand a second: the text of
+ * one Pod is split where Pods differ. Also whole lists and watch streams of them, in chunks that
+ * end anywhere, as those of a socket do.
  */
 import { Random } from '../../test/helpers/random.ts';
 import { pod } from '../peers/pods.mjs';
 
-/** One change of one Pod. Versions count on from the list's. */
+/** One change of one Pod. The versions follow that of the list. */
 export interface Update {
   pod: number;
   version: number;
@@ -19,7 +19,7 @@ const CHUNK_BYTES = 65_536;
 const FIELDS = ['name', 'namespace', 'uid', 'version', 'app', 'node'] as const;
 type Field = (typeof FIELDS)[number];
 
-/** Text and fields in turn: what is odd is a field. */
+/** Texts at even places, names of fields at odd ones. */
 const pieces = template();
 
 function template(): string[] {

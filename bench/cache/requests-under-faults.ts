@@ -1,8 +1,9 @@
 /**
- * `npm run bench:requests -- [--json yes]`: how many requests our informer and client-go's make to
- * come through the same faults, script by script (fault-scripts.ts), both in processes of their own
- * and at the same time. The goal: at most 1.1 times client-go's in all, and no list but the first
- * where the server only throttles. Takes a minute or two, as both wait between their attempts.
+ * `npm run bench:requests -- [--json yes]`: how many requests our informer and client-go's send
+ * until they have recovered from the same faults, script by script (fault-scripts.ts). Both run in
+ * processes of their own, at the same time. The goal: at most 1.1 times client-go's in all, and no
+ * list but the first where the server only throttles. Takes a minute or two, as both wait between
+ * their attempts.
  */
 
 import { layout } from '../measure/figures.ts';
@@ -12,7 +13,7 @@ import { verdictOf } from '../measure/rounds.ts';
 import { FAULT_SCRIPTS, type FaultScript, FaultyServer } from './fault-scripts.ts';
 
 const GOAL = 1.1;
-/** So many scripts are played at once: nearly all of it is waiting. */
+/** The number of scripts that run at once; nearly all of their time is waiting. */
 const AT_ONCE = 4;
 
 const { json } = flagsOrExit('npm run bench:requests --', { json: ['no', 'yes'] });
@@ -23,7 +24,7 @@ interface Counts {
   watches: number;
 }
 
-/** Until the first update, which only a recovered server sends. */
+/** Runs a client until it has got the first update, which the server sends after its faults. */
 async function play(
   script: FaultScript,
   run: (url: string) => Promise<unknown>,

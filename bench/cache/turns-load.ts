@@ -74,7 +74,7 @@ async function start(): Promise<void> {
   await registration?.hasSyncedChecker().done;
 }
 
-/** Each runs after `start`, but the first, which is it. */
+/** Each work runs after `start`, except the first one, which is `start`. */
 const works: Record<TurnWork, () => Promise<void>> = {
   'first-list': start,
   async 'late-handler'() {

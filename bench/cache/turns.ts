@@ -1,10 +1,10 @@
 /**
  * `npm run bench:turns -- [--live 100000] [--rounds 3] [--only WORK]`: how long an informer of a
- * hundred thousand Pods of 4.7 KB holds the event loop: in its first list, for a late handler, in
- * a relist of the same and of changed Pods, a resync, 10 000 updates at once, a list by selector
- * and for a new index; each in a process of its own, fed by a server of its own. *late* is the most
- * that a timer of 1 ms came late, *delay* the same by monitorEventLoopDelay, *CPU of a turn* the
- * most CPU of the thread between two runs of that timer, which no other process changes.
+ * hundred thousand Pods of 4.7 KB holds the event loop: in its first list, for a late handler, in a
+ * relist of the same and of changed Pods, a resync, 10 000 updates at once, a list by selector and
+ * for a new index; each in a process of its own, with a server of its own. *late* is the longest
+ * delay of a timer of 1 ms, *delay* the same by monitorEventLoopDelay, *CPU of a turn* the most CPU
+ * time of the thread between two runs of that timer, on which other processes have no influence.
  */
 import { layout, showCount } from '../measure/figures.ts';
 import { flagsOrExit } from '../measure/flags.ts';

@@ -51,7 +51,7 @@ interface Deployment {
   readonly namespace: string;
   readonly app: string;
   readonly replicaSet: string;
-  /** Text and fields in turn: what is odd is a field. */
+  /** Texts at even places, names of fields at odd ones. */
   readonly pieces: readonly string[];
 }
 
@@ -124,7 +124,7 @@ function deploymentOf(number: number): Deployment {
 let lastNumber = -1;
 let last: Deployment | undefined;
 
-/** The Deployment of a Pod; those of one are asked for in a row. */
+/** The Deployment of a number; the last one is remembered, because its Pods are made in a row. */
 function deploymentAt(number: number): Deployment {
   if (number !== lastNumber || last === undefined) last = deploymentOf(number);
   lastNumber = number;

@@ -4,7 +4,7 @@
  *     node bench/cache/wire-load.ts --compression C --http2 H --pods N
  *
  * The kubeconfig is named by CAPSTAN_WIRE_KUBECONFIG. Bytes are those of all sockets, with TLS. The
- * CPU of the server is that of its metrics.
+ * CPU time of the server is read from its metrics.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:wire -- [--pods 5000] [--rounds 5]`: what the first list of an informer takes on a
- * real API server (KUBEBUILDER_ASSETS) with and without gzip: bytes on the wire, CPU of the client
- * and of the server. Server and client share the machine, so the time says nothing of a network.
- * The Pods have managedFields of two managers; it prints their bytes too, which a server saves that
- * leaves them out.
+ * `npm run bench:wire -- [--pods 5000] [--rounds 5]`: the first list of an informer on a real API
+ * server (KUBEBUILDER_ASSETS), with and without gzip: bytes on the wire, CPU time of the client and
+ * of the server. Server and client share the machine, so the time says nothing about a network. The
+ * Pods have managedFields of two managers. It prints their bytes too: a server that leaves them out
+ * saves these.
  */
 import type { V1Pod } from '@kubernetes/client-node';
 import { newClient } from 'capstan/client';
@@ -18,7 +18,7 @@ import { pod } from '../peers/pods.mjs';
 import { COMPRESSIONS, type WireFigures } from './peers.ts';
 
 const { pods, rounds } = flagsOrExit('npm run bench:wire --', { pods: 5000, rounds: 5 });
-/** Writes that are under way at once. */
+/** The number of concurrent writes. */
 const WRITERS = 16;
 
 const plane = await ControlPlane.start();

@@ -1,13 +1,12 @@
 /**
  * The soak of starts and stops: a manager with controllers, sources, election and client, on the
- * embedded server over loopback HTTP, is stopped wherever chance has it: in the start, before the
- * caches are full, while it becomes leader, in a reconcile, in a write. Then the next one.
+ * embedded server over loopback HTTP, is stopped at a random point: in the start, before the caches
+ * are full, while it becomes leader, in a reconcile, in a write. Then the next one starts.
  *
- * What must hold after each: the start has resolved, or rejected with the failure that was planned;
- * no socket, server, timer or open request is left, on either side; nobody listens to the signal
- * that stopped it; nothing was rejected that nobody heard of; names and leases are free. And what
- * has ended leaves no memory: the heap and what lies outside of it, after collections, at the end
- * as at a fifth.
+ * After each cycle: the start has resolved, or rejected with the planned failure; no socket,
+ * server, timer or open request is left on either side; the signal that stopped it has no listener;
+ * no rejection was unhandled; names and leases are free. After all cycles: heap and external
+ * memory, after collections, are about the same as after a fifth of the cycles.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { getEventListeners } from 'node:events';
@@ -37,8 +36,8 @@ const ConfigMaps = defineResource<Thing>()({ ...core, kind: 'ConfigMap', plural:
 const Secrets = defineResource<Thing>()({ ...core, kind: 'Secret', plural: 'secrets' });
 
 /**
- * Takes the failures of reconciles, which chance has planned. What nobody takes goes to the error
- * hook, where nothing may come.
+ * A logger that ignores the failures of reconciles, which are planned. Any other error goes to the
+ * error hook and is a problem.
  */
 const nothing = (): void => undefined;
 const failures: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
@@ -46,12 +45,12 @@ const failures: Logger = { debug: nothing, info: nothing, warn: nothing, error: 
 const LOCAL = '127.0.0.1:0';
 const NAMESPACE = 'default';
 const OBJECTS = 8;
-/** Cycles between two looks at what is left. */
+/** The number of cycles between two checks. */
 const BATCH = 10;
 
 export interface StartStopOptions {
   readonly cycles: number;
-  /** In [0, 1), the same for a seed. */
+  /** Returns numbers in [0, 1), the same ones for a seed. */
   readonly random: () => number;
   /** Collects garbage. */
   readonly collect: () => void;
@@ -61,11 +60,11 @@ export interface StartStopOptions {
 }
 
 export interface StartStopReport {
-  /** Empty: all held. */
+  /** Empty if all invariants held. */
   readonly problems: string[];
   readonly reconciles: number;
   /**
-   * Cycles in which something was reconciled, in which it led by a lease, and which a runnable's
+   * The number of cycles with a reconcile, of those with a lease, and of those that a runnable's
    * failure ended.
    */
   readonly worked: number;
@@ -80,7 +79,7 @@ export interface StartStopReport {
 }
 
 /**
- * Bytes. A thousand cycles were seen to grow by 0.8 MiB from a fifth on, most of it in the first
+ * In bytes. After a fifth of a thousand cycles memory grew by 0.8 MiB, most of it in the first
  * half.
  */
 const MOST_GROWTH = 2 * 1024 * 1024;
@@ -119,8 +118,8 @@ export async function startStop({
 }
 
 /**
- * What must not be there: errors that nobody was to hear of, and requests that the server still
- * answers.
+ * Records problems: errors in the error hook, unhandled rejections, and requests that the server
+ * has not answered.
  */
 class Watchman {
   readonly problems: string[] = [];
@@ -169,7 +168,9 @@ class Watchman {
   }
 }
 
-/** Sockets, servers and timers, by kind, once what closes has closed. */
+/**
+ * Counts sockets, servers and timers by kind, after closing handles have had some turns to close.
+ */
 async function resources(): Promise<Record<string, number>> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   const counts: Record<string, number> = {};

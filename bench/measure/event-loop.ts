@@ -1,19 +1,21 @@
-/** Delays of the event loop and time in collections over a stretch of time. */
+/**
+ * Measures the delays of the event loop and the time in garbage collections while a function runs.
+ */
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 
 export interface LoopFigures {
-  /** Milliseconds that a timer of 1 ms came late. */
+  /** By how many milliseconds a timer of 1 ms fired late: percentiles. */
   p50: number;
   p99: number;
   p999: number;
   max: number;
   /**
-   * Milliseconds in which the thread stood still for a collection, all, and how many there were.
+   * Milliseconds for which garbage collections stopped the thread, and the number of collections.
    */
   gcMs: number;
   gcCount: number;
   gcMax: number;
-  /** Milliseconds of CPU of the whole process, the collector's threads among them. */
+  /** Milliseconds of CPU of the whole process, including the collector's threads. */
   cpuMs: number;
 }
 

@@ -1,7 +1,6 @@
 /**
- * What a run measured, and what is said about it: figures, ratios, the geometric mean and the
- * tables. A ratio is our time over the better peer's time in the same run, so below 1 we are
- * faster; losses are printed as plainly as wins.
+ * The figures of a run, and the ratios, the geometric mean and the tables that are made of them. A
+ * ratio is our time divided by the faster peer's time in the same run: below 1 we are faster.
  */
 
 /**
@@ -19,7 +18,7 @@ export interface Figure {
   cpuMin?: number;
   cpuMax?: number;
   /**
-   * How many reconciles there were; only of controllers. A queue merges events that come while one
+   * The number of reconciles, for controllers only. A queue merges events of a request that already
    * waits.
    */
   reconciles?: number;
@@ -31,7 +30,7 @@ export interface Ratio {
   against: string;
 }
 
-/** The figures that the geometric mean is over: fresh strings and requests, with many keys. */
+/** The works of the geometric mean: fresh strings and requests, with many keys. */
 export const MEAN_SET: readonly (readonly [work: string, n: number])[] = [
   ...['cycle-fresh', 'cycle-request', 'burst-fresh', 'burst-request', 'dedup-fresh'].flatMap(
     (work) =>
@@ -45,8 +44,8 @@ export const MEAN_SET: readonly (readonly [work: string, n: number])[] = [
 ];
 
 /**
- * The highest ratio that we want, for 1k, 100k and 1M keys; and the most ns a key for what no peer
- * has.
+ * The goals for 1k, 100k and 1M keys: the highest ratio, and for works that no peer has, the most
+ * ns a key.
  */
 const RATIO_GOALS: Record<string, readonly [number, number, number]> = {
   'cycle-same': [1.2, 1.2, 1.2],
@@ -68,7 +67,7 @@ const NS_GOALS: Record<string, readonly [number, number, number]> = {
 };
 const SIZES = [1_000, 100_000, 1_000_000];
 
-/** The goal of a row as a figure, and whether it is one of ns. */
+/** The goal of a row, and whether it is in ns. */
 function goalOf(work: string, n: number): { goal: number; ns: boolean } | undefined {
   const ratio = RATIO_GOALS[work]?.[SIZES.indexOf(n)];
   const ns = NS_GOALS[work]?.[SIZES.indexOf(n)];
@@ -115,7 +114,8 @@ export function geometricMean(values: readonly number[]): number {
 }
 
 /**
- * Null readers and other floors are shown beside the peers, but no peer can be faster.
+ * Readers that do nothing with the bytes. They are shown beside the peers as a lower limit, and are
+ * not compared.
  */
 const FLOORS = new Set(['null-reader']);
 export const isPeer = (figure: Figure): boolean => !FLOORS.has(figure.peer);
@@ -124,7 +124,8 @@ export const isPeer = (figure: Figure): boolean => !FLOORS.has(figure.peer);
 const COLUMNS = ['capstan', 'naive', 'client-go', 'client-node', 'controller-runtime', ...FLOORS];
 
 /**
- * Ours over the best of the others, for one work and one n; undefined where either side is missing.
+ * Our time divided by that of the fastest peer, for one work and one n; undefined if either is
+ * missing.
  */
 export function ratioOf(
   row: readonly Figure[],
@@ -145,8 +146,8 @@ export function ratioOf(
 }
 
 /**
- * Wall time where several peers work in one process; CPU where each has one, because there the
- * server sets the pace.
+ * Wall time if the peers run in one process. CPU time if each has a process of its own, because a
+ * server then sets the pace.
  */
 export const cost = (figure: Figure): number => figure.cpu ?? figure.ns;
 
@@ -187,9 +188,7 @@ export function layout(lines: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-/**
- * One line per work and n: each peer's median and range in ns, and the ratio with the word for it.
- */
+/** One line per work and n: each peer's median and range in ns, the ratio, and `win` or `LOSS`. */
 export function table(figures: readonly Figure[]): string {
   const peers = COLUMNS.filter((peer) => figures.some((figure) => figure.peer === peer));
   const lines = rows(figures).map((row) => {
@@ -210,7 +209,8 @@ export function table(figures: readonly Figure[]): string {
 }
 
 /**
- * The geometric mean over the set, the worst of it, and what of it was not measured in this run.
+ * The geometric mean of the ratios in `MEAN_SET`, the highest of them, and those that were not
+ * measured.
  */
 export function verdict(figures: readonly Figure[]): string {
   const measured: { name: string; ratio: number }[] = [];

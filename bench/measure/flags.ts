@@ -1,6 +1,6 @@
 /**
- * Flags of the measuring scripts: numbers and words, each with its default. Whatever is misspelt or
- * out of range is refused with the list, so that nothing else is measured.
+ * Flags of the measuring scripts: numbers and words, each with its default. A misspelt flag, or a
+ * value out of range, is an error that lists the flags.
  */
 import { parseArgs } from 'node:util';
 

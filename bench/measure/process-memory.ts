@@ -1,6 +1,6 @@
 /**
- * What this process takes of the machine's memory, as Linux counts it: collections and all that
- * lies outside of the JS heap included.
+ * The resident memory of this process, as Linux counts it, so with everything outside of the
+ * JavaScript heap.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -17,15 +17,15 @@ export function peakBytes(): number {
   return statusKiB('VmHWM') * 1024;
 }
 
-/** From here on the peak counts anew. */
+/** Resets the peak to the memory that is resident now. */
 export function resetPeak(): void {
   writeFileSync('/proc/self/clear_refs', '5');
 }
 
 /**
- * Resident bytes after collections, the least within so many seconds. V8 keeps freed pages in a
- * pool for 8 s (--memory-pool-timeout), twice where a collection comes in between: after a relist
- * of 100 000 parsed Pods 1 GB was given back only then, so below 20 s this is not what stays.
+ * The least resident bytes within so many seconds, with a collection every 5 s. V8 keeps freed
+ * pages in a pool for 8 s (--memory-pool-timeout), for 16 if a collection comes in between: after a
+ * relist of 100 000 parsed Pods it returned 1 GB only then. So wait for at least 20 s.
  */
 export async function restingBytes(seconds: number): Promise<number> {
   const collect = globalThis.gc;

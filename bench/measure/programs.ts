@@ -1,7 +1,7 @@
 /**
- * Runs the measuring programs, ours and the peers', each a process of its own with a time limit,
- * and reads the figures that they print. The Go programs are built once a run; where that is
- * impossible the reason is kept, not hidden.
+ * Runs the measuring programs, ours and the peers', each in a process of its own with a time limit,
+ * and reads the figures that they print. The Go programs are built once a run; if that fails, the
+ * report has the reason.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { Figure } from './figures.ts';
 
 const run = promisify(execFile);
 
-/** A work takes seconds; one that takes this long hangs. */
+/** A work takes seconds, so a program that runs this long hangs. */
 const TIME_LIMIT_MS = 10 * 60_000;
 
 /** The path of a file of bench/. */

@@ -1,21 +1,23 @@
 /**
- * Readers of one watch in turn, each in a process of its own, some rounds of them: what disturbs
- * the machine for a while disturbs all alike, and each round begins with another one, as a shared
- * machine is slower after a process that took all of it. A peer that fails is named in the notes
- * and left out; ours must not fail.
+ * Measures several readers of one watch in turn, each in a process of its own, for some rounds. So
+ * other work on the machine disturbs all of them alike. Each round begins with another reader,
+ * because a shared machine is slower right after a process that used all of it. A peer that fails
+ * is named in the notes and left out; ours must not fail.
  */
 import { type Figure, median } from './figures.ts';
 import { reasonOf } from './programs.ts';
 
-/** How many times as many events come before those that are measured once warm. */
+/** A warm measurement is preceded by this many times its number of events. */
 export const WARM_UP = 3;
 /**
- * A run of few events is over before anything is warm: it shows that the programs work, and its
- * figures say nothing.
+ * Few events only show that the programs work: the run ends before the code is compiled, so two
+ * rounds are enough.
  */
 const roundsFor = (events: number): number => (events < 10_000 ? 2 : 5);
 
-/** By the name of each reader, which begins with `capstan` where it is ours, one run of it. */
+/**
+ * By the name of a reader, a function that runs it once. Names of our readers begin with `capstan`.
+ */
 export type Readers = Map<string, () => Promise<Figure[]>>;
 
 export async function readInTurn(

@@ -1,6 +1,6 @@
 /**
- * Peers measured in turn, A B A B, each run a process of its own that prints one JSON line. A run
- * takes seconds to minutes, so each is announced on stderr as it ends.
+ * Measures peers in turn (A B A B). Each run is a process of its own that prints one JSON line. A
+ * run takes seconds to minutes, so its result is printed to stderr when it ends.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,7 +9,7 @@ import { at } from './programs.ts';
 
 const run = promisify(execFile);
 
-/** Parsed lists of 100 000 Pods need more than V8 takes by itself. */
+/** Parsed lists of 100 000 Pods need more memory than V8's default limit. */
 const HEAP_MIB = 12_000;
 
 /** One run of a script of this folder: what it printed. */
@@ -25,7 +25,7 @@ export async function runOnce<R>(
   return JSON.parse(line) as R;
 }
 
-/** `count` rounds over the peers; what each printed, by peer. */
+/** Runs `count` rounds over the peers. Returns the results by peer. */
 export async function inTurn<R>(
   peers: readonly string[],
   count: number,
@@ -42,7 +42,7 @@ export async function inTurn<R>(
   return all;
 }
 
-/** Median, least and most of one figure. */
+/** The median and the range of one figure. */
 export interface Spread {
   median: number;
   min: number;

@@ -1,6 +1,6 @@
 /**
- * Servers that feed a measured process over loopback: each a process of its own, which is stopped
- * when its use ends.
+ * Starts servers that send to a measured process over loopback. Each is a process of its own, which
+ * is stopped after the measurement.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

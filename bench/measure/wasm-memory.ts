@@ -1,7 +1,7 @@
 /**
- * The Wasm instances that the package makes, which it shows to nobody: this file listens in on
- * `WebAssembly.Instance`. Instances are made at first use, so importing this before the first queue
- * is early enough.
+ * The memory of the Wasm instances that the package makes. It does not export them, so this file
+ * replaces `WebAssembly.Instance`. Instances are made at first use, so importing this before the
+ * first queue is early enough.
  */
 
 const instances: WebAssembly.Exports[] = [];

@@ -41,7 +41,7 @@ function tell(text: string): void {
   notice.hidden = text === '';
 }
 
-/** Empty charts of what is going to be measured. */
+/** Draws empty charts for the works of a plan. */
 function lay(items: readonly Item[], steadySeconds: number): void {
   throughput.lay(items);
   steadySection.hidden = steadySeconds === 0;
@@ -59,7 +59,7 @@ function idle(plan: Plan, text?: string): void {
   controls.ready(plan, text);
 }
 
-/** What a run has measured so far. */
+/** The figures of a run so far. */
 class Run {
   readonly rows = new Map<string, Row>();
   hidden = document.hidden;
@@ -82,7 +82,7 @@ class Run {
     return { capstan: this.#tallies.capstan.side(), naive: this.#tallies.naive.side() };
   }
 
-  /** Where only one peer had its turn there is nothing to compare. */
+  /** Undefined until both peers have had a turn. */
   steady(): Steady | undefined {
     if (this.#tallies.capstan.ms === 0 || this.#tallies.naive.ms === 0) return undefined;
     return {
@@ -207,7 +207,7 @@ async function openFragment(): Promise<boolean> {
   if (!looksShared(fragment)) return false;
   try {
     const result = await decodeResult(fragment);
-    if (location.hash !== fragment) return true; // another came meanwhile, and has its own call
+    if (location.hash !== fragment) return true; // a later fragment has its own call
     stop.abort();
     stop = new AbortController();
     tell('');

@@ -1,6 +1,6 @@
 /**
  * Builds the page as static files with relative addresses: any server can host the folder, at any
- * path. What is bundled is the built package, as its users get it, so `npm run build` comes first.
+ * path. It bundles the built package, as users get it, so run `npm run build` first.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * The form: which works, sizes and loads. It shows any plan, also one with numbers that only an
- * address can ask for.
+ * The form: which works, sizes and loads. It also shows plans with numbers that the form does not
+ * offer and only an address can set.
  */
 import { showCount } from '../measure/figures.ts';
 import { byId, html } from './dom.ts';
@@ -87,7 +87,7 @@ export class Controls {
     };
   }
 
-  /** Says what can be done now, and what is to be expected of it. */
+  /** Shows that a run can begin, and how long it will take. */
   ready(plan: Plan, text?: string): void {
     const nothing = (plan.works.length === 0 || plan.sizes.length === 0) && plan.live === 0;
     this.#bar.value = 0;
@@ -102,7 +102,7 @@ export class Controls {
     this.#setRunning(true, false);
     this.progress(0, 'Starting');
     this.#announcement.textContent = 'Measuring';
-    this.#stop.focus(); // the button that had it cannot keep it
+    this.#stop.focus(); // the button that had the focus is disabled now
   }
 
   progress(part: number, text: string): void {

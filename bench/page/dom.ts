@@ -1,7 +1,4 @@
-/**
- * Making elements. Text goes in as text nodes only: nothing that a result or a browser says is ever
- * parsed as markup.
- */
+/** Making elements. Texts become text nodes only, so nothing in a result is parsed as markup. */
 
 type Attributes = Readonly<Record<string, string | number>>;
 

@@ -1,4 +1,4 @@
-/** Figures as people read them: three digits that mean something, always with their unit. */
+/** Formats figures for people: three significant digits, with their unit. */
 
 /** Three significant digits, without an exponent: 0.0123, 1.23, 12.3, 123, 1230. */
 export function three(value: number): string {
@@ -13,7 +13,7 @@ export const showNs = (ns: number): string =>
 export const showMs = (ms: number): string =>
   ms >= 1000 ? `${three(ms / 1000)} s` : ms >= 1 ? `${three(ms)} ms` : `${three(ms * 1000)} µs`;
 
-/** A time that may be below what the clock can tell. */
+/** A time that may be below the resolution of the clock. */
 export const showTime = (ms: number, resolutionMs: number): string =>
   ms < resolutionMs ? `< ${showMs(resolutionMs)}` : showMs(ms);
 

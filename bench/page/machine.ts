@@ -1,6 +1,6 @@
 /**
- * Where it was measured: what the browser tells about itself and its machine, and the facts that a
- * worker found.
+ * The environment of a run: what the browser reports about itself and its machine, and the facts
+ * that a worker found.
  */
 import { html } from './dom.ts';
 import { showBytes, showMs } from './format.ts';

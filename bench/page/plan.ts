@@ -1,14 +1,14 @@
 /**
- * What a run measures: which works, with how many keys, how often, and the steady load. The address
+ * The plan of a run: which works, with how many keys, how often, and the steady load. The address
  * may preset it (?works=cycle-same,limiter&n=1000&rounds=3&steady=100000&seconds=2); a value that
- * makes no sense is named, not guessed at.
+ * is not valid is reported, and the default is used.
  */
 import type { SteadyShape } from './protocol.ts';
 
 export interface Work {
   name: string;
   what: string;
-  /** What a rate counts. */
+  /** The unit of a rate. */
   unit: string;
 }
 
@@ -93,8 +93,8 @@ export function steadyShape(plan: Plan): SteadyShape {
 }
 
 /**
- * A guess for the reader, from runs on a laptop: a round of one peer takes a fifth of a second, a
- * second with 10^6 keys.
+ * An estimate of the duration, from runs on a laptop: a round of one peer takes a fifth of a
+ * second, a second with 10^6 keys.
  */
 export function roughSeconds(plan: Plan): number {
   const rounds = plannedItems(plan).reduce(
@@ -108,7 +108,7 @@ export function roughSeconds(plan: Plan): number {
 
 export interface Preset {
   plan: Plan;
-  /** What of the address was not understood, a sentence each. */
+  /** The parameters of the address that are not valid, a sentence each. */
   problems: string[];
 }
 
@@ -118,8 +118,7 @@ function wholeNumber(text: string, min: number, max: number): number | undefined
 }
 
 /**
- * The plan that the query of an address asks for; the defaults stand where it says nothing or
- * nothing sensible.
+ * The plan of the query of an address. Parameters that are absent or not valid have their defaults.
  */
 export function planOf(query: string): Preset {
   const plan = { ...DEFAULT_PLAN };

@@ -1,15 +1,15 @@
 /**
- * What the page and its workers say to each other. A worker serves one peer and one job, and
- * answers each order with one report, but for the steady load, which sends a slice of figures every
- * tenth of a second until it is done.
+ * The messages between the page and its workers. A worker serves one peer and one job, and answers
+ * each order with one report. During the steady load it also sends a slice of figures every tenth
+ * of a second.
  */
 
 export const PAGE_PEERS = ['capstan', 'naive'] as const;
 export type PagePeerName = (typeof PAGE_PEERS)[number];
 
-/** How the steady load is shaped. Each millisecond `rate / 1000` keys fall due. */
+/** The parameters of the steady load. Each millisecond `rate / 1000` keys are due. */
 export interface SteadyShape {
-  /** Keys in the queue all the while. */
+  /** The number of keys in the queue at any time. */
   live: number;
   /** Keys a second. */
   rate: number;
@@ -24,7 +24,7 @@ export type Order =
   | { type: 'round' }
   | { type: 'steady'; peer: PagePeerName; shape: SteadyShape };
 
-/** What only a worker can tell about where it runs. */
+/** Facts about the environment that only a worker can find. */
 export interface WorkerFacts {
   /**
    * Which side hashes keys: the core through the engine's string builtins, or JavaScript.
@@ -36,25 +36,27 @@ export interface WorkerFacts {
   isolated: boolean;
 }
 
-/** What the steady load saw since the last slice. Times are milliseconds. */
+/** The figures of the steady load since the last slice. Times are milliseconds. */
 export interface SteadySlice {
   /** The time that the slice covers. */
   spanMs: number;
-  /** From the moment a millisecond's keys were due to the moment the event loop came to them. */
+  /**
+   * For each millisecond: the time from when its keys were due until the event loop handled them.
+   */
   waits: Float64Array;
-  /** From the same moment to their last done(). */
+  /** For each millisecond: the time from when its keys were due until the last `done` of them. */
   latencies: Float64Array;
   /**
    * The longest gap between two turns of the event loop, for each bucket of BUCKET_MS that is
    * complete.
    */
   pauses: Float64Array;
-  /** The longest gap of all, also of the bucket that is not complete. */
+  /** The longest gap, including the bucket that is not complete. */
   longest: number;
-  /** Gaps above STALL_MS: how many, and their time in all. */
+  /** The number of gaps above STALL_MS, and their total time. */
   stalls: number;
   stalledMs: number;
-  /** Time spent in the queue's calls and the making of keys, and the cycles made in it. */
+  /** The time in calls of the queue and in making keys, and the number of cycles in it. */
   busyMs: number;
   cycles: number;
 }
@@ -68,7 +70,5 @@ export type Report =
 
 /** Width of a bar of the strip chart. */
 export const BUCKET_MS = 50;
-/**
- * Longer gaps count as stalls: an event loop that turns freely comes round in a few microseconds.
- */
+/** Longer gaps count as stalls: a turn of an idle event loop takes a few microseconds. */
 export const STALL_MS = 1;

@@ -1,4 +1,4 @@
-/** A result as text to take along: Markdown for issues and chats, JSON for programs. */
+/** A result as text: Markdown for issues and chats, JSON for programs. */
 import { showCount } from '../measure/figures.ts';
 import { showBytes, showMs, showNs, showRate, showRatio, three } from './format.ts';
 import {
@@ -19,8 +19,8 @@ export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
 );
 
 /**
- * What stands in the environment is the browser's or a stranger's: no pipe, bracket or line break
- * of it may shape the page it is pasted to.
+ * Removes the characters of Markdown from a text of the environment. It comes from the browser or
+ * from a link, and must not change the page into which it is pasted.
  */
 const plain = (text: string): string => text.replace(/[|<>[\]`*_\\\n\r]/g, ' ');
 

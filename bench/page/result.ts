@@ -1,7 +1,7 @@
 /**
- * What a run measured, in the form that the page shows, shares and saves. Figures are nanoseconds
- * per operation, times of the steady load are milliseconds. A ratio is our time over the naive
- * port's, so below 1 we are faster.
+ * The result of a run, which the page shows, shares and saves. Figures are nanoseconds per
+ * operation, times of the steady load are milliseconds. A ratio is our time over the naive port's,
+ * so below 1 we are faster.
  */
 import { geometricMean, median } from '../measure/figures.ts';
 import type { Item } from './plan.ts';
@@ -14,7 +14,7 @@ export interface ResultSpread {
 }
 
 export interface Row extends Item {
-  /** Counted rounds: fewer than planned where the run was stopped. */
+  /** The number of rounds; fewer than planned if the run was stopped. */
   rounds: number;
   capstan: ResultSpread;
   naive: ResultSpread;
@@ -43,7 +43,7 @@ export interface SteadySide {
 }
 
 export interface Steady extends Pick<SteadyShape, 'live' | 'rate'> {
-  /** Planned seconds for each peer; a run that was stopped has fewer pauses than that. */
+  /** Planned seconds for each peer; a run that was stopped has fewer pauses. */
   seconds: number;
   capstan: SteadySide;
   naive: SteadySide;
@@ -67,7 +67,7 @@ export interface Environment {
 export interface Result {
   /** Milliseconds since 1970. */
   at: number;
-  /** Ended by the reader or by an error before everything planned was measured. */
+  /** The run was stopped, or failed, before everything was measured. */
   stopped: boolean;
   environment: Environment;
   rows: Row[];
@@ -82,15 +82,12 @@ export function pageRatio(row: Row): number {
   return row.capstan.ns / row.naive.ns;
 }
 
-/**
- * Whether the fastest round of the slower side is as fast as the slowest round of the faster side:
- * then the ratio may be chance.
- */
+/** Whether the ranges of the two sides overlap: then the ratio may be chance. */
 export function overlaps({ capstan, naive }: Row): boolean {
   return capstan.min <= naive.max && naive.min <= capstan.max;
 }
 
-/** A geometric mean of ratios, and how far it can be off if each round was the luckiest one. */
+/** A geometric mean of ratios, with the means of the lowest and the highest possible ratios. */
 export interface Mean {
   ratio: number;
   /** Our fastest rounds over the slowest ones of the naive port. */
@@ -101,7 +98,7 @@ export interface Mean {
 
 export type Outcome = 'win' | 'loss' | 'noise';
 
-/** Noise: the range of the mean has 1 in it, so either side may be the faster one. */
+/** `noise` if the range of the mean contains 1: either side may be the faster one. */
 export function outcomeOfMean({ low, high }: Mean): Outcome {
   if (high < 1) return 'win';
   return low > 1 ? 'loss' : 'noise';
@@ -154,15 +151,15 @@ export function percentiles(values: readonly number[]): number[] {
   return PERCENTILES.map((share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0);
 }
 
-/** More bars would look the same, and a link must stay short. */
+/** The most bars of a chart: more would look the same and make the link longer. */
 export const MOST_BUCKETS = 1_000;
 
-/** How many bars of the worker go into one of the chart: more than one in a long run only. */
+/** How many buckets of the worker are joined into one bar; more than one only in a long run. */
 const groupOf = (seconds: number): number => Math.ceil((seconds * 1000) / BUCKET_MS / MOST_BUCKETS);
 /** Width of a bar in a run of this many seconds, in milliseconds. */
 export const bucketMsOf = (seconds: number): number => BUCKET_MS * groupOf(seconds);
 
-/** The longest of several neighbours: no pause is lost, only its place becomes coarser. */
+/** Joins neighbours and keeps the longest pause of each group. */
 function thin(pauses: readonly number[], group: number): number[] {
   if (group <= 1) return [...pauses];
   return Array.from({ length: Math.ceil(pauses.length / group) }, (_, i) =>

@@ -2,9 +2,9 @@
  * Runs a plan: for each line a worker for each peer, which take turns (A B A B); the first round of
  * each is a warm-up.
  *
- * Two workers and not one: a browser's collector cannot be called, so in one heap each peer would
- * pay for what the other left behind. Stopping ends the workers at once, in the middle of a round
- * if need be; what was measured stays.
+ * Each peer has a worker of its own: a page cannot call the browser's collector, so in one heap
+ * each peer would pay for the garbage of the other. Stopping ends the workers at once, also in the
+ * middle of a round, and keeps the figures so far.
  */
 import { type Item, type Plan, plannedItems, STEADY_TURNS, steadyShape } from './plan.ts';
 import {
@@ -26,7 +26,7 @@ export interface Progress {
 export interface Listener {
   facts(facts: WorkerFacts): void;
   progress(progress: Progress): void;
-  /** A line is going to be measured; nothing: another part of the plan is. */
+  /** Called before a line is measured; with `undefined` before another part of the plan. */
   line(item: Item | undefined): void;
   /** After each counted round. */
   sample(item: Item, samples: Samples): void;
@@ -34,7 +34,7 @@ export interface Listener {
   slice(peer: PagePeerName, turn: number, slice: SteadySlice): void;
 }
 
-/** What went wrong in a worker, with its code where it has one. */
+/** An error of a worker, with its code if it has one. */
 export class WorkerError extends Error {
   readonly code: string | undefined;
 
@@ -60,8 +60,8 @@ class Hand {
   }
 
   /**
-   * Its answer; `onSlice` is called with each message before it. Rejects with a WorkerError, or
-   * with the signal's reason.
+   * Sends an order; resolves with the answer. `onSlice` is called with each message before it.
+   * Rejects with a WorkerError, or with the signal's reason.
    */
   ask(order: Order, onSlice?: (slice: SteadySlice, warm: boolean) => void): Promise<Report> {
     return new Promise((resolve, reject) => {
@@ -99,7 +99,7 @@ class Hand {
   }
 }
 
-/** The parts of a plan by their weight in time, so that the progress moves evenly. */
+/** The parts of a plan with their share of the time, so that the progress bar moves evenly. */
 class Steps {
   readonly #total: number;
   #done = 0;
@@ -182,7 +182,7 @@ async function measureSteady(
   }
 }
 
-/** Milliseconds that a round takes, roughly. */
+/** The approximate milliseconds of a round. */
 const weightOf = ({ n }: Item): number => (n > 100_000 ? 1000 : 220);
 
 /** Rejects with a WorkerError, or with the signal's reason. */

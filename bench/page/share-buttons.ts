@@ -1,6 +1,6 @@
 /**
- * The ways to take a result along: a link that holds it, Markdown, JSON. Where the clipboard is
- * refused the text is shown to be copied by hand.
+ * The buttons that share a result: as a link that contains it, as Markdown, as JSON. If the browser
+ * refuses the clipboard, the text is shown, to be copied by hand.
  */
 import { byId, html } from './dom.ts';
 import { jsonOf, markdownOf } from './report.ts';

@@ -1,10 +1,9 @@
 /**
- * A result as the fragment of a link, and back. The fragment never leaves the reader's browser for
- * a server.
+ * A result as the fragment of a link, and back. Browsers do not send the fragment to a server.
  *
- * Whatever stands in a fragment is a stranger's: it is bounded in length before and after
- * inflating, every value is checked for its type and range, works must be known ones, and a text is
- * cut and stripped of control characters. What passes is shown through textContent only.
+ * A fragment is untrusted. Its length is limited before and after inflating, every value is checked
+ * for type and range, works must be known, and texts are cut and stripped of control characters.
+ * They are shown through textContent only.
  */
 import { WORKS } from './plan.ts';
 import {
@@ -57,7 +56,7 @@ function decodePauses(value: unknown): number[] {
   });
 }
 
-/** Four significant digits: more than a measurement is worth. */
+/** Four significant digits: a measurement has no more. */
 const short = (value: number): number => Number(value.toPrecision(4));
 
 function packSide(side: SteadySide): unknown[] {
@@ -229,7 +228,8 @@ function unpack(value: unknown): Result {
 }
 
 /**
- * All of a stream, unless it is longer than a result can be: a few bytes can inflate to gigabytes.
+ * Reads a stream to its end. Throws if it is longer than any result, because a few bytes can
+ * inflate to gigabytes.
  */
 async function readAll(
   stream: ReadableStream<Uint8Array>,
@@ -273,13 +273,10 @@ export async function encodeResult(result: Result): Promise<string> {
   return PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/**
- * Whether a fragment claims to be a result; others (a heading's id) are none of this file's
- * business.
- */
+/** Whether a fragment is meant to be a result; others are ids of headings. */
 export const looksShared = (fragment: string): boolean => /^#r\d/.test(fragment);
 
-/** @throws ShareError with what was wrong, whatever the fragment holds */
+/** @throws ShareError for any fragment that is not a valid result */
 export async function decodeResult(fragment: string): Promise<Result> {
   if (!fragment.startsWith(PREFIX))
     throw new ShareError('its form is not one that this page knows');

@@ -10,7 +10,7 @@ import { PERCENTILE_NAMES } from './report.ts';
 import { bucketMsOf, type SteadySide } from './result.ts';
 import { body, type Column, cell, resultTable, row, rowHead } from './table.ts';
 
-/** Both ends of the logarithmic scales, in milliseconds. What is beyond is drawn at the end. */
+/** The ends of the logarithmic scales, in milliseconds. Values beyond them are drawn at the end. */
 const STRIP = { from: 0.1, to: 1000 };
 const DOTS = { from: 0.01, to: 1000 };
 const FRAME_MS = 1000 / 60;
@@ -73,7 +73,8 @@ const WORDS: Record<Line['kind'], [less: string, more: string]> = {
 };
 
 /**
- * What ours is beside the other; a dash where the clock cannot tell or nothing is to be compared.
+ * Compares our figure with the other one; a dash if the difference is below the clock's resolution,
+ * or there is nothing to compare.
  */
 function compare(
   kind: Line['kind'],
@@ -152,7 +153,7 @@ export class SteadyChart {
   show(sides: Readonly<Record<PagePeerName, SteadySide>>, resolutionMs: number): void {
     for (const peer of PAGE_PEERS) this.#drawStrip(peer, sides[peer]);
     const { capstan, naive } = sides;
-    // below it the clock knows nothing
+    // the clock cannot measure shorter times
     const drawn = (ms: number): number => Math.max(ms, resolutionMs);
     LINES.forEach(({ value, kind }, i) => {
       const cells = this.#cells[i];

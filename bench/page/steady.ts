@@ -3,8 +3,8 @@
  * is one cycle (take the oldest key, finish it, add a new one), so that the queue keeps its live
  * keys and forgets as many as it learns. Runs in a worker.
  *
- * - Open loop: what is due does not wait for the peer. A pause delays all that falls due in it, and
- *   is seen in all of it.
+ * - Open loop: keys fall due at their time, however slow the peer is. So a pause delays all keys
+ *   that fall due in it, and counts for each of them.
  * - The event loop is turned all the time by messages to itself; a gap between two turns is a
  *   pause, whatever caused it: a millisecond's cycles, a growing table, the garbage collector, the
  *   operating system.
@@ -25,11 +25,11 @@ const PREFIXES = Array.from(
   { length: 200 },
   (_, i) => `team-${String(i).padStart(3, '0')}/web-frontend-5d8-`,
 );
-/** Makes all numbers equally long. */
+/** The first number of a key, so that all numbers have the same length. */
 const FIRST = 1_000_000_000;
 const SLICE_MS = 100;
 
-/** The slice in the making. */
+/** The slice that is being collected. */
 class Slice {
   readonly #waits: number[] = [];
   readonly #latencies: number[] = [];
@@ -122,7 +122,7 @@ export function steadyLoad(
         longest = Math.max(longest, now - last);
         last = now;
         while (now >= bucketEnd && bucketEnd <= start + duration) {
-          slice.bucket(longest); // a pause across several buckets stands in each of them
+          slice.bucket(longest); // a pause across several buckets counts in each of them
           bucketEnd += BUCKET_MS;
           if (now < bucketEnd) longest = 0;
         }

@@ -1,6 +1,6 @@
 /**
- * The few figures that stand above the charts. The boxes are there from the beginning, with dashes,
- * so that nothing moves.
+ * The few figures above the charts. Empty boxes are drawn from the beginning, so that nothing moves
+ * when figures come.
  */
 import { showCount } from '../measure/figures.ts';
 import { html } from './dom.ts';

@@ -1,7 +1,7 @@
 /**
  * The chart of the workloads: a table whose bars are drawn and whose figures are text, so that it
- * can be read without the bars. All rows stand there before a run begins; figures fill them in, and
- * nothing moves.
+ * can be read without the bars. All rows are drawn before a run begins, so that nothing moves when
+ * figures come.
  */
 import { showCount } from '../measure/figures.ts';
 import { html, svg } from './dom.ts';
@@ -14,10 +14,13 @@ import { body, type Column, cell, resultTable, row, rowHead } from './table.ts';
 const keyOf = ({ work, n }: Item): string => `${work} ${n}`;
 const rateOf = (ns: number): number => 1e9 / ns;
 
-/** The scale of the ratios ends here; what is beyond gets an arrow. */
+/** The end of the scale of ratios; a ratio beyond it gets an arrow. */
 const MOST_TIMES = 8;
 
-/** Where a ratio stands: 0 the naive port far ahead, 50 even, 100 we far ahead. */
+/**
+ * The place of a ratio on the scale: 0 if the naive port is far ahead, 50 if both are equal, 100 if
+ * we are far ahead.
+ */
 function placeOf(ratio: number): number {
   const doublings = Math.max(-1, Math.min(1, -Math.log2(ratio) / Math.log2(MOST_TIMES)));
   return 50 + 50 * doublings;
