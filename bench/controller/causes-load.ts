@@ -1,8 +1,8 @@
 /**
  * One process of bench/controller/causes.ts: update events of `keys` objects through a source's
  * predicates and handler, the queue, and a reconcile function that does nothing, `events` at a
- * time. Prints the CPU time of each event, user and system, the best of `rounds`. `--causes no`
- * leaves out that causes are made and kept, and nothing else.
+ * time. Prints the CPU time of each event, user and system, the best of `rounds`. With `--causes
+ * no` no causes are made and kept; all else is the same.
  */
 import { Causes } from '../../bindings/controller/causes.ts';
 import { createController } from '../../bindings/controller/create-controller.ts';
@@ -79,7 +79,7 @@ async function round(): Promise<number> {
   return ((user + system) * 1000) / events;
 }
 
-await new Promise((resolve) => setImmediate(resolve)); // the source has begun
+await new Promise((resolve) => setImmediate(resolve)); // until the source has started
 for (let i = 0; i < 3; i++) await round();
 let best = Number.POSITIVE_INFINITY;
 for (let i = 0; i < rounds; i++) best = Math.min(best, await round());

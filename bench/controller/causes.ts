@@ -1,7 +1,7 @@
 /**
  * `node bench/controller/causes.ts [--keys 1000] [--events 100000] [--rounds 5]`, after a build:
- * what it costs an event that its request remembers why it is to be reconciled. The same controller
- * with and without causes in turn (A B A B), each in a process of its own; medians.
+ * what the causes of a request (why it is reconciled) cost an event. The same controller with and
+ * without causes in turn (A B A B), each in a process of its own; medians.
  */
 import { layout, median } from '../measure/figures.ts';
 import { flagsOrExit } from '../measure/flags.ts';

@@ -1,12 +1,12 @@
 /**
- * The controller work: a controller that reads its object from the cache, in a process of its own,
- * on updates over loopback HTTP that come as fast as it takes them. What counts is its CPU time per
- * event until the last version of every object has been reconciled; each program checks that
- * itself. All are measured twice, as the informers are: from their first event on, and warm.
+ * The work `controller`: a controller that reads its object from the cache, in a process of its
+ * own. Updates come over loopback HTTP as fast as it reads them. The result is CPU time per event
+ * until the last version of every object has been reconciled, which each program checks. All are
+ * measured twice, as the informers are: from their first event on, and warm.
  *
- * Ours is run with three readers, as what it decodes depends on what is read
- * (controller-readers.ts). The peers have decoded everything by then and are run once: one worker,
- * a priority queue where there is one, no debounce, each as it comes.
+ * Ours runs with three reconcile functions, because it decodes only what is read
+ * (controller-readers.ts). The peers always decode everything and run with one. All have one
+ * worker, a priority queue if there is one, no debounce, and otherwise their defaults.
  */
 
 import { cost, type Figure, showCount } from '../measure/figures.ts';
@@ -16,10 +16,12 @@ import { verdictOf } from '../measure/rounds.ts';
 import { withServer } from '../measure/servers.ts';
 import { READERS } from './controller-readers.ts';
 
-/** The server's Pods: each has to be updated, and as often as any other. */
+/** The number of the server's Pods. Each is updated equally often. */
 const PODS = 1000;
 
-/** What the controller is meant to cost: a line for each goal whose peer was measured. */
+/**
+ * The goals of the controller as lines of the report, one for each goal whose peer was measured.
+ */
 function controllerGoals(figures: readonly Figure[]): string[] {
   const costOf = (peer: string, work: string): number | undefined => {
     const figure = figures.find((each) => each.peer === peer && each.work === work);

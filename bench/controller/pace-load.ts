@@ -3,10 +3,10 @@
  *
  *     node bench/controller/pace-load.ts URL READER KIND WIRE OBJECTS EVENTS
  *
- * `null-reader` counts lines, over HTTP/2 where WIRE says so (client-node has HTTP/1.1 alone);
- * `informer` and `client-node` have a handler that reads the version of each object; `controller`
- * is ours, and `client-node-queue` the one that is written on client-node's informer with the queue
- * of ../peers/naive-ts: both read name and version of the object from the cache in each reconcile.
+ * `null-reader` counts lines, also over HTTP/2 (client-node has HTTP/1.1 only); `informer` and
+ * `client-node` have a handler that reads the version of each object; `controller` is ours, and
+ * `client-node-queue` is a controller made of client-node's informer and the queue of
+ * ../peers/naive-ts. Both read name and version of the object from the cache in each reconcile.
  */
 import { get as httpGet } from 'node:http';
 import { connect } from 'node:http2';

@@ -1,6 +1,6 @@
 /**
- * The objects that pace-server.ts sends, and the check of those who read them: each has seen the
- * last version of every object.
+ * The objects that pace-server.ts sends, and the check that a reader has seen the last version of
+ * every object.
  */
 import { pod } from '../peers/pods.mjs';
 
@@ -8,7 +8,7 @@ export const PACE_KINDS = ['ConfigMap', 'Pod'] as const;
 export type PaceKind = (typeof PACE_KINDS)[number];
 export const pluralOf = (kind: PaceKind): string => `${kind.toLowerCase()}s`;
 
-/** Who reads: pace-load.ts. */
+/** The readers of pace-load.ts. */
 export const PACE_READERS = [
   'null-reader',
   'informer',
@@ -18,14 +18,14 @@ export const PACE_READERS = [
 ] as const;
 export type PaceReader = (typeof PACE_READERS)[number];
 
-/** What a run prints. */
+/** The figures that a run prints. */
 export interface PaceFigures {
   reader: string;
   /** Microseconds of the process's CPU an event, from the first event to the last one settled. */
   cpu: number;
-  /** The same from before the list was asked for. */
+  /** The same, from before the request of the list. */
   cpuWithList: number;
-  /** Of `cpu`, what the main thread took. */
+  /** The part of `cpu` of the main thread. */
   mainThread: number;
   /** Events, or reconciles where there are any. */
   handled: number;
@@ -61,8 +61,8 @@ export function objectText(kind: PaceKind, i: number, version: number, round: nu
 }
 
 /**
- * Measures one run of a reader: `begin` before it asks for anything, `saw` for each version that it
- * has been told of.
+ * Measures one run of a reader. Call `begin` before its first request, and `saw` for each version
+ * that it gets.
  */
 export class PaceRun {
   readonly #reader: PaceReader;
@@ -85,7 +85,7 @@ export class PaceRun {
     this.#begin = process.cpuUsage();
   }
 
-  /** Ends the process when every object was seen in its last version. */
+  /** Ends the process when the last version of every object was seen. */
   saw(resourceVersion: string | undefined): void {
     const event = Number(resourceVersion) - FIRST_VERSION;
     if (!(event >= 0)) return; // of the list

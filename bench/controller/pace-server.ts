@@ -16,7 +16,9 @@ const [kind = '', wire, ...numbers] = process.argv.slice(2);
 const [objects = 0, events = 0, rate = 0, port = 0] = numbers.map(Number);
 if (!PACE_KINDS.includes(kind as PaceKind)) throw new Error(`no kind ${kind}`);
 const plural = pluralOf(kind as PaceKind);
-/** What a reader does after its list is over by then. */
+/**
+ * The pause between the list and the first update, in which a reader finishes its work on the list.
+ */
 const QUIET_MS = 500;
 
 const texts = (from: number, count: number, version: number): string[] =>
@@ -42,7 +44,10 @@ type Answer = Pick<ServerResponse, 'end' | 'write' | 'once' | 'flushHeaders'> & 
   writeHead(status: number, headers: Record<string, string>): unknown;
 };
 
-/** As fast as the socket takes them, each in a turn of its own, so that none are joined. */
+/**
+ * Sends events as fast as the socket takes them, each in a turn of its own, so that the socket
+ * joins none.
+ */
 function saturate(response: Answer): void {
   let next = 0;
   const send = (): void => {
@@ -54,7 +59,9 @@ function saturate(response: Answer): void {
   send();
 }
 
-/** One event a turn: a late timer makes a later one come sooner, but never two at once. */
+/**
+ * Sends one event a turn. After a late timer the next event comes sooner, but never two at once.
+ */
 function pace(response: Answer): void {
   const start = performance.now();
   let next = 0;

@@ -1,14 +1,14 @@
 /**
- * `npm run bench:pace -- [--kind ConfigMap] [--wire http] [--pace paced] [--rate 500]
- * [--events 8000] [--objects 1000] [--rounds 5] [--priority normal]`: what an event costs a process
- * when a server sends them one by one, in its first EVENTS: our informer and controller,
- * client-node's informer, the controller that is written on it (peers/naive-ts), and a reader that
- * counts lines. Each is a process of its own, in turn; each controller reconciles every object in
- * its last version.
+ * `npm run bench:pace -- [--kind ConfigMap] [--wire http] [--pace paced] [--rate 500] [--events
+ * 8000] [--objects 1000] [--rounds 5] [--priority normal]`: the CPU time of an event if a server
+ * sends them one by one, over the first EVENTS of a process: our informer and controller,
+ * client-node's informer, a controller made of it (peers/naive-ts), and a reader that counts lines.
+ * Each is a process of its own, in turn; each controller reconciles every object in its last
+ * version.
  *
  * `--pace saturated` sends as fast as the socket takes them, still one a write. `--priority
- * real-time` runs the measured process before all others (Linux, `chrt`), as a shared machine
- * makes these figures differ by a half.
+ * real-time` runs the measured process before all others (Linux, `chrt`). Without it these figures
+ * differ by half on a shared machine.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

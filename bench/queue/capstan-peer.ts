@@ -1,7 +1,7 @@
 /**
  * Capstan as a peer of the workloads in peers/naive-ts: the same calls, through the public names
- * and the built package, so that the figures are what users get. Built on a fake clock where time
- * passes.
+ * and the built package, so that the figures are what users get. Works with delays use a fake
+ * clock.
  */
 import {
   DelayingQueue,
@@ -37,8 +37,8 @@ export const capstan: Peer = {
 };
 
 /**
- * Between repetitions, outside the timing: gives back what the last one made, as the collector does
- * for the others.
+ * Called between repetitions, outside of the timing: disposes of the queues of the last one, as the
+ * collector does for the other peers.
  */
 export function release(): void {
   for (const queue of made) queue.dispose();

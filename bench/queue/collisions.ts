@@ -1,8 +1,7 @@
 /**
- * `npm run bench:collisions -- [--blocks N] [--rounds N]`: what 2^N keys of a queue cost that were
- * crafted to have one hash (collidingWholes of test/helpers/workqueue/colliding-keys.ts), beside
- * random ones of the same length. They must cost at most three times as much: a queue that meets
- * such keys takes a Map.
+ * `npm run bench:collisions -- [--blocks N] [--rounds N]`: the time of 2^N keys with the same hash
+ * (collidingWholes of test/helpers/workqueue/colliding-keys.ts), beside random keys of the same
+ * length. They must take at most three times as long: a queue that finds such keys uses a Map.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { Random } from '../../test/helpers/random.ts';
@@ -14,7 +13,7 @@ const LIMIT = 3;
 
 const flags = flagsOrExit('npm run bench:collisions --', { blocks: 14, rounds: 9 });
 
-/** ns a key: added, handed out and done, on a queue that lives on. */
+/** Nanoseconds to add a key, get it and finish it, on a queue that is kept. */
 function time(queue: WorkQueue, keys: readonly string[]): number {
   const start = performance.now();
   for (const key of keys) queue.add(key);
@@ -32,7 +31,7 @@ const queues = { crafted: new WorkQueue(), random: new WorkQueue() };
 const samples: { crafted: number[]; random: number[] } = { crafted: [], random: [] };
 for (let round = 0; round <= flags.rounds; round++) {
   const [a, b] = [time(queues.crafted, crafted), time(queues.random, others)];
-  if (round === 0) continue; // compiled by now, and the tables have their size
+  if (round === 0) continue; // a warm-up: code is compiled, and tables grow
   samples.crafted.push(a);
   samples.random.push(b);
 }

@@ -1,10 +1,10 @@
 /**
- * The works of the queues beside the naive port in any engine, for engines.ts, which bundles this
- * file: in a program by its arguments, `WORK KEYS,KEYS ROUNDS`, with a JSON line for each figure;
- * in a page's worker by `measureWork`.
+ * Runs the works of the queues beside the naive port in any engine; engines.ts bundles this file.
+ * As a program it takes the arguments `WORK KEYS,KEYS ROUNDS` and prints a JSON line for each
+ * figure; the worker of a page calls `measureWork`.
  *
- * Rounds are in turn, A B A B, and the first is not counted. The collector runs before each where
- * the engine has it for programs.
+ * Rounds are in turn, A B A B, and the first is not counted. Before each round the collector runs,
+ * if the engine lets programs call it.
  */
 import { summarize } from '../measure/figures.ts';
 import { naive } from '../peers/naive-ts/naive.mjs';

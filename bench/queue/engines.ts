@@ -1,11 +1,12 @@
 /**
  * `npm run bench:engines -- [--engine NAME] [--rounds N] [--keys N] [--json yes]`: the works of the
  * queues beside the naive port on each engine that tools/runtimes or this machine has, in one run.
- * Of each work and number of keys it prints the ratio of the medians, ours to the naive port's, and
- * both in ns per operation; below 1 we are faster. A work is a process of its own.
+ * For each work and number of keys it prints the ratio of the medians (ours divided by the naive
+ * port's: below 1 we are faster) and both medians in ns per operation. Each work runs in a process
+ * of its own.
  *
  * The keys are `names(n)` of peers/naive-ts/workloads.mjs, the same in each run. Without --engine:
- * all; one that is missing is named. Progress goes to stderr.
+ * all; the report names those that are missing. Progress goes to stderr.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +27,7 @@ import { workloads } from '../peers/naive-ts/workloads.mjs';
 const ENGINES = ['node-22', 'node-24', 'node-26', 'deno', 'bun', 'chromium', 'firefox'] as const;
 type Engine = (typeof ENGINES)[number];
 const KEYS = [100, 1_000, 10_000, 100_000];
-/** Of the geometric mean of the ratios, by number of keys; and of each ratio. */
+/** The goals: of the geometric mean of the ratios, by number of keys, and of each ratio. */
 const MEAN_GOAL: Record<number, number> = { 100: 0.7, 1000: 0.7, 100000: 0.5 };
 const WORK_GOAL = 1;
 const FLAGS: Record<Exclude<Engine, 'chromium' | 'firefox'>, readonly string[]> = {
@@ -101,7 +102,7 @@ async function withPage(
   }
 }
 
-/** A browser for each work. */
+/** Starts a browser for each work. */
 const inChromium =
   (program: string): Measure =>
   (work, counts) =>
@@ -111,7 +112,7 @@ const inChromium =
       return () => browser.stop();
     });
 
-/** Without the first, the clock of a page steps by a millisecond. */
+/** Without the first flag, the clock of a page has steps of a millisecond. */
 const PREFERENCES = `user_pref('privacy.reduceTimerPrecision', false);
 user_pref('browser.shell.checkDefaultBrowser', false);
 user_pref('datareporting.policy.dataSubmissionEnabled', false);
@@ -146,7 +147,7 @@ function measureOf(engine: Engine): Measure | undefined {
   return program === undefined ? undefined : inProcess(program, FLAGS[engine]);
 }
 
-/** The table of one engine, and what of it misses its goal. */
+/** The table of one engine, and the figures that miss their goal. */
 function show(engine: string, counts: readonly number[], figures: readonly Figure[]): void {
   const works = Object.keys(workloads);
   const of = (work: string, n: number): { ratio: number; text: string } => {

@@ -1,9 +1,8 @@
 /**
  * The queues that pauses.ts and memory.ts load, one a process: ours from the built package, the
- * naive port, and floors that show what the load costs by itself. `ring` keeps the items in their
- * order and does nothing else, as any queue that hands out what it was given must, except that it
- * reads a string once, as any code that hashes it must (the engine then joins its parts, which
- * changes its weight); `none` is no queue at all.
+ * naive port, and two lower limits that show the cost of the load itself. `ring` keeps the items in
+ * order and reads each string once, because any queue has to hash it (V8 then joins the parts of
+ * the string, which changes its size); `none` has no queue.
  */
 import { type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { naive } from '../peers/naive-ts/naive.mjs';
@@ -13,17 +12,17 @@ export const PEERS = ['capstan', 'naive', 'ring', 'none'] as const;
 export type PeerName = (typeof PEERS)[number];
 
 /**
- * What the items are. `fresh`: a string concatenated at each use, as an event handler does it.
- * `request`: a new { namespace, name } at each use. `same`: strings that the program keeps, such
- * as a cache's keys.
+ * The kinds of items. `fresh`: a string that is concatenated at each use, as in an event handler.
+ * `request`: a new { namespace, name } at each use. `same`: strings that the program keeps, such as
+ * a cache's keys.
  */
 export const ITEMS = ['fresh', 'request', 'same'] as const;
 export type ItemKind = (typeof ITEMS)[number];
 
-/** Room for one item more than are ever in it. */
+/** A ring with room for one item more than it ever holds. */
 class Ring<T> implements PeerQueue<T> {
   readonly #items: (T | undefined)[];
-  /** Keeps the reading from being left out as useless. */
+  /** Kept so that the engine cannot optimise the reading away. */
   read = 0;
   #from = 0;
   #to = 0;
@@ -52,7 +51,7 @@ class Ring<T> implements PeerQueue<T> {
   }
 }
 
-/** A queue of the peer for items of this kind, `live` of them at most; `none` has none. */
+/** Makes a queue of the peer for at most `live` items of this kind; undefined for `none`. */
 export function queueOf(
   peer: PeerName,
   kind: ItemKind,
@@ -70,12 +69,12 @@ export function queueOf(
 }
 
 /**
- * Names in every namespace, so that a million keys are made of a few thousand flat strings and the
- * source weighs nothing.
+ * The number of names in every namespace: a million keys are made of a few thousand flat strings,
+ * so that the source of the keys takes little memory.
  */
 const NAMES = 1_000;
 
-/** Item i of `count` different ones, always by the same index the same key, of 35 characters. */
+/** Item i of `count` different ones. The same index always gives the same key, of 35 characters. */
 export function itemsOf(kind: ItemKind, count: number): (i: number) => string | Request {
   const namespaces = Array.from(
     { length: Math.ceil(count / NAMES) },
@@ -89,7 +88,7 @@ export function itemsOf(kind: ItemKind, count: number): (i: number) => string | 
     namespaces: string[];
     names: string[];
   };
-  // Names come in an order that has nothing to do with where they lie.
+  // Names come in another order than the one in memory.
   const namespaceOf = (i: number): string => flat.namespaces[Math.floor(i / NAMES)] as string;
   const nameOf = (i: number): string => flat.names[(i * 619) % NAMES] as string;
   if (kind === 'request') return (i) => ({ namespace: namespaceOf(i), name: nameOf(i) });

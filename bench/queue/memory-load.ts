@@ -4,9 +4,9 @@
  *     node --expose-gc bench/queue/memory-load.ts --peer P --items K --live N
  *
  * Bytes per live key after collections: of the JS heap, and of the Wasm memory and other buffers
- * beside it. First the keys are added and ready; then three times as many have passed through, one
- * in and one out, as they do in a queue that has been in service for a while; then all are handed
- * out, and not done.
+ * beside it. Measured three times: when all keys are added and ready; after three times as many
+ * have passed through, one in and one out, as in a queue that is used for a while; and when all are
+ * handed out and not done.
  */
 import { flagsOrExit } from '../measure/flags.ts';
 import { wasmBytes } from '../measure/wasm-memory.ts';
@@ -43,7 +43,7 @@ function used(): Bytes {
 // so that a key is not in the queue when its turn comes again
 const count = live + Math.ceil(live / 4);
 const item = itemsOf(items as ItemKind, count);
-// Something small goes through first: what exists once is not a matter of the keys.
+// A few keys pass through first, so that memory that is allocated once does not count.
 const warm = queueOf(peer as PeerName, items as ItemKind, 1_000);
 for (let i = 0; i < 1_000; i++) warm?.add(item(i));
 for (let got = warm?.tryGet(); got !== undefined; got = warm?.tryGet()) warm?.done(got);
@@ -70,7 +70,7 @@ for (let i = 0; i < live; i++) queue?.tryGet();
 const processing = perKey();
 if (queue !== undefined && queue.len() !== 0)
   throw new Error(`${queue.len()} keys are left, expected none`);
-// and what items are made of to be alive until here
+// and that keeps the parts of the items alive until here
 if (item(0) === undefined) throw new Error('expected an item');
 
 const memory: Memory = { peer, items, live, ready, passed, processing };

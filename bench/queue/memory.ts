@@ -4,9 +4,9 @@
  * own. The goal is 0.6 of the naive port's.
  *
  * `ready` is right after the keys were added; `passed` is when three times as many have passed
- * through; `processing` is when all are handed out. What an item weighs counts on both sides,
- * because both hand out what they were given. `items` is a queue that holds the items and nothing
- * else; the last columns are without them: what the queue itself needs.
+ * through; `processing` is when all are handed out. The memory of the items counts on both sides,
+ * because both hand out the items that were added. `items` is a ring that only holds the items; the
+ * last columns are without its memory, so they show what the queue itself needs.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -4,8 +4,8 @@
  *     node --expose-gc bench/queue/pauses-load.ts --peer P --items K --seconds S --live N --rate R
  *
  * The queue holds N keys that are ready. Then, R times a second: a key that is not in it is added,
- * the oldest is handed out and done. A timer of a millisecond makes up for what is due, so that
- * after a pause the load is caught up with, as with events that came meanwhile.
+ * the oldest is handed out and done. A timer of a millisecond makes all cycles that are due, so
+ * that after a pause the load catches up, as if events had come meanwhile.
  */
 import { type LoopFigures, observeLoop, pause, TICK_MS } from '../measure/event-loop.ts';
 import { flagsOrExit } from '../measure/flags.ts';
@@ -40,7 +40,7 @@ function cycle(): void {
   queue.done(got);
 }
 
-for (let i = 0; i < rate; i++) cycle(); // compiled, and the tables have their size
+for (let i = 0; i < rate; i++) cycle(); // a warm-up: code is compiled, and tables grow
 globalThis.gc?.();
 await pause(200);
 

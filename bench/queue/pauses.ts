@@ -5,9 +5,8 @@
  * each run in a process of its own, medians. The goal is a quarter of the naive port's for the
  * 99.9th percentile of the delay and for the time in collections.
  *
- * Two floors are run once: `ring` holds the same items and does nothing else, so that its
- * collections are those of the items themselves; `none` has no queue and no items, so that its
- * delays are those of the machine and the timer.
+ * Two lower limits run once: `ring` only holds the same items, so its collections are those of the
+ * items; `none` has no queue and no items, so its delays are those of the machine and the timer.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 /**
  * The queue without keys: pinned slots, one at a time and in batches of 256, and batches of items.
- * No peer has the like, so these are figures of ours alone, in ns per key for add, get and done
- * together. Every work checks how many keys came out.
+ * No peer has slots, so there are only our figures, in ns per key for add, get and done together.
+ * Every work checks how many keys came out.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { names } from '../peers/naive-ts/workloads.mjs';
@@ -13,8 +13,8 @@ function must(got: number, want: number, work: string): void {
 }
 
 /**
- * n pinned keys of a queue that lives on, in an order that is not that of the slots where that
- * matters: every 7919th.
+ * The slots of n pinned keys of a queue that is kept. For a random-like order, each is 7919 places
+ * after the one before.
  */
 function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
   const queue = new WorkQueue();
@@ -24,8 +24,8 @@ function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
 }
 
 /**
- * A work for n keys: makes what lives on, and answers a run that says how many keys it took through
- * the queue.
+ * A work for n keys: prepares a queue and returns the run, which returns the number of keys that
+ * passed through the queue.
  */
 export const slotWorks: Record<string, (n: number) => () => number> = {
   'slot-cycle': (n) => {

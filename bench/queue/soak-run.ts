@@ -1,10 +1,10 @@
 /**
- * The soak: every cycle adds a new key, while the given number of keys stay live in
- * all states at once. Memory must follow the live keys, however many were ever seen, and each key
- * must come out exactly as often as it was added.
+ * The soak: every cycle adds a new key, while the given number of keys stay live in all states at
+ * once. Memory must depend on the live keys only, not on the number of keys that were ever added,
+ * and each key must come out exactly as often as it was added.
  *
- * A key lives like this: a quarter of them waits first, for up to as long as half of the live keys
- * take to pass; all become ready, are handed out in turn, stay in processing while a quarter of the
+ * The life of a key: a quarter of the keys wait first, at most as long as half of the live keys
+ * take to pass. All become ready, are handed out in turn, stay in processing while a quarter of the
  * live keys passes, and are done by an equal string, not the same one. One in 64 is added again
  * while it is processed and comes a second time. One in 16 is too long for its record. One in 16
  * that is ready is added again at once, which must have no effect.
@@ -24,7 +24,7 @@ export interface SoakReport {
   /** At a tenth of the cycles, and at the end, while all keys are live. */
   early: SoakSample;
   late: SoakSample;
-  /** What went wrong, in words; empty when all is well. */
+  /** The problems that were found, as text; empty for none. */
   problems: string[];
 }
 
@@ -41,8 +41,8 @@ const HEAP_GROWTH_LIMIT = 2 * 1024 * 1024;
 const CYCLES_A_MS = 64; // so often the fake clock moves by a millisecond
 const FIRST_NUMBER = 1_000_000_000; // so that all keys have ten digits
 
-// What the books say of a key. They are kept by its number modulo a ring that is longer than any
-// key lives.
+// The recorded states of a key, in arrays by its number modulo a length that is greater than the
+// number of live keys.
 const GONE = 0;
 const QUEUED = 1;
 const PROCESSING = 2;
@@ -101,7 +101,7 @@ class Soak {
         this.#queue.add(keyOf(number));
         this.#books[number % this.#books.length] = PROCESSING_TO_COME_AGAIN;
         this.#again++;
-        turns = 2; // it takes a turn more, or the queue would grow
+        turns = 2; // the key comes out twice, so one more get keeps the queue from growing
       }
       if (this.#heldTo - this.#heldFrom > this.#live >> 2) this.#done();
     }

@@ -1,13 +1,13 @@
 /**
- * One work with one n over the peers that run in this process, in turn (A B A B), and a JSON line
- * for each:
+ * Measures one work with one n for the peers that run in this process, in turn (A B A B). Prints a
+ * JSON line for each:
  *
  *     node --expose-gc bench/queue/time-works.ts WORK N ROUNDS
  *
- * It is a process per work, because what one work teaches the compiler about the shared loops must
- * not slow the next. A round is as much work for small n as for large n; the first is a warm-up and
- * not counted, the collector runs before each, outside the timing. Every work checks its own result
- * and throws if it is wrong.
+ * Each work has a process of its own, because V8 optimises the shared loops for the work that ran
+ * first, which would slow the next one. A round is as much work for small n as for large n; the
+ * first is a warm-up and not counted, the collector runs before each, outside the timing. Every
+ * work checks its own result and throws if it is wrong.
  */
 import { Bench } from 'tinybench';
 import { indexerWorks } from '../cache/indexer-works.ts';

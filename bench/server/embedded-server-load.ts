@@ -17,7 +17,7 @@ const { peer, writes, live, watchers } = flagsOrExit('server/embedded-server-loa
   live: 100_000,
   watchers: 10,
 });
-/** Requests that are under way at once. */
+/** The number of concurrent requests. */
 const WORKERS = 16;
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
@@ -68,7 +68,7 @@ async function real(): Promise<Server> {
   return { transport, stop: () => plane.stop() };
 }
 
-/** Reads the answer; of a write it must be 200 or 201. */
+/** Reads the answer to a write, which must be 200 or 201. */
 async function call(method: string, path: string, body?: object): Promise<Uint8Array[]> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const answer = await server.transport.request({
@@ -84,7 +84,7 @@ async function call(method: string, path: string, body?: object): Promise<Uint8A
   return chunks;
 }
 
-/** `count` calls by several workers; how many a second. */
+/** Makes `count` calls by several workers. Returns the calls a second. */
 async function rate(count: number, each: (index: number) => Promise<unknown>): Promise<number> {
   const start = performance.now();
   let next = 0;
@@ -95,7 +95,7 @@ async function rate(count: number, each: (index: number) => Promise<unknown>): P
   return (count / (performance.now() - start)) * 1000;
 }
 
-/** As `rate`, while watchers read; it ends when all have read all events. */
+/** As `rate`, with watchers; it ends when all of them have read all events. */
 async function watched(
   path: string,
   count: number,

@@ -1,4 +1,4 @@
-/** The servers that embedded-server.ts measures, and what a run prints. */
+/** The servers that embedded-server.ts measures, and the figures that a run prints. */
 
 /** The embedded server in memory and over loopback HTTP, and a real one. */
 export const SERVER_PEERS = ['memory', 'http', 'kube-apiserver'] as const;
@@ -12,7 +12,7 @@ export interface ServerFigures {
   create: number;
   patch: number;
   deployment: number;
-  /** Of the JS heap, an object; and what lists of them take. Not asked of a real server. */
+  /** Bytes of the JavaScript heap an object, and those of lists. Undefined for a real server. */
   bytes?: number;
   list?: number;
   page?: number;
