@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { redact } from '../../bindings/manager/page/redact.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 import { harmless, leaks } from './redact-corpus.ts';
+import { redactionCost } from './redaction-cost.ts';
 
 // Keys with slashes in them and passphrases of several words were shown.
 it('no part of a secret is shown, in any form', () => {

@@ -224,7 +224,7 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
   // forward and delayed again, where a delaying queue takes 120.
   test('waits that are moved back and forth stay as cheap as in a delaying queue', async () => {
     const clock = new FakeClock();
-    const timeOf = (queue: DelayingQueue<string>): number => {
+    const timeOf = (queue: ReturnType<Implementation['delaying']>): number => {
       const keys = Array.from({ length: 20_000 }, (_, i) => `key-${i}`);
       for (const key of keys) queue.addAfter(key, Number.POSITIVE_INFINITY);
       const start = performance.now();
