@@ -25,7 +25,7 @@ const CONTROLLER = 'callbacks/controller-callbacks.test.ts';
 const INFORMER = 'callbacks/informer-callbacks.test.ts';
 const TOLD = 'reported, and nothing else happens';
 
-export const QUEUES: readonly CallbackRow[] = [
+const QUEUES: readonly CallbackRow[] = [
   {
     functions: ['QueueOptions.key', 'LimiterOptions.key'],
     what: '`key` of a queue or limiter',
@@ -404,7 +404,7 @@ export const CONTROLLERS: readonly CallbackRow[] = [
   },
 ];
 
-export const CLIENT_ROWS: readonly CallbackRow[] = [
+const CLIENT_ROWS: readonly CallbackRow[] = [
   {
     functions: ['until(predicate)', 'pollUntil(check)'],
     what: 'what `until` and `pollUntil` ask',
@@ -456,7 +456,7 @@ export const CLIENT_ROWS: readonly CallbackRow[] = [
   },
 ];
 
-export const PROCESSES: readonly CallbackRow[] = [
+const PROCESSES: readonly CallbackRow[] = [
   {
     functions: [
       'ControllerManager.addHealthzCheck(check)',

@@ -189,7 +189,7 @@ export interface Weather {
   readonly delayMs: number;
 }
 
-export const FAIR: Weather = { lostOnTheWay: 0, lostAnswer: 0, serverError: 0, delayMs: 20 };
+const FAIR: Weather = { lostOnTheWay: 0, lostAnswer: 0, serverError: 0, delayMs: 20 };
 
 export class Network {
   weather: Weather = FAIR;

@@ -12,7 +12,7 @@ import type {
 } from 'capstan/manager';
 
 /** The clock of the samples. */
-export const NOW = 5_000_000;
+const NOW = 5_000_000;
 
 export function sampleCause(kind: Cause['kind'], agoMs: number, more: Partial<Cause> = {}): Cause {
   return { kind, source: 'for Website', at: NOW - agoMs, ...more };

@@ -9,7 +9,7 @@ export function rowOf(work: string, n: number, ours: number, theirs: number): Ro
   return { work, n, rounds: 5, capstan: around(ours), naive: around(theirs) };
 }
 
-export function sideOf(longest: number): SteadySide {
+function sideOf(longest: number): SteadySide {
   return {
     rate: 200_000,
     cycleNs: 250,

@@ -20,7 +20,7 @@ export interface RuntimeOutcome {
   readonly skipped?: string;
 }
 
-export const resultTitle = ({ path }: Result): string => path.join(' > ');
+const resultTitle = ({ path }: Result): string => path.join(' > ');
 
 export function countsOf({ results, failure, skipped }: RuntimeOutcome): {
   passed: number;

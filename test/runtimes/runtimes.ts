@@ -89,7 +89,7 @@ function inProcess({ name, claims, path, flags, env = {}, fetch = LIKE_NODE }: I
 }
 
 /** The import map of a page without a bundler, from the package's manifest. */
-export function importMap({ installed }: Project): string {
+function importMap({ installed }: Project): string {
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { default: string }>;
     imports: Record<string, { default: string }>;

@@ -183,7 +183,7 @@ export interface ShardWeather {
   readonly delayMs: number;
 }
 
-export const CALM: ShardWeather = {
+const CALM: ShardWeather = {
   lost: 0,
   lostAnswer: 0,
   repeated: 0,

@@ -20,7 +20,7 @@ export interface ItemObject {
   readonly labels: readonly string[];
 }
 
-export const toItem = ({ ns, name, rv, node, labels }: Recorded): ItemObject => ({
+const toItem = ({ ns, name, rv, node, labels }: Recorded): ItemObject => ({
   metadata: { namespace: ns, name, resourceVersion: rv },
   node,
   labels,

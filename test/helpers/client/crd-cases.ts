@@ -310,7 +310,7 @@ export const CASES: readonly Case[] = [
   [{ nested: { deep: { count: 'x' } } }, false],
 ];
 
-export const VALID_SPEC = { host: 'a.example' };
+const VALID_SPEC = { host: 'a.example' };
 
 /** An object of the case. */
 export function objectOf(name: string, spec: Record<string, unknown>) {

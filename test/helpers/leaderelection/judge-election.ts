@@ -34,7 +34,7 @@ export interface ElectionVerdict {
 }
 
 /** How long a process on a busy machine may take to notice a stop after it continues. */
-export const NOTICE_MS = 1000;
+const NOTICE_MS = 1000;
 
 interface Run {
   readonly owner: ProcessLog;
