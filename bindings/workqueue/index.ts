@@ -8,8 +8,7 @@ export { type ErrorHandler, handleError, setErrorHandler } from '../base/handle-
 export { type Request, requestKey } from '../base/request.ts';
 export { initCore } from '../wasm/core.ts';
 export type { QueueOrder } from './custom-order.ts';
-export { DelayingQueue } from './delaying-queue.ts';
-export type { DelayMode } from './delays.ts';
+export { DelayingQueue, type DelayMode } from './delaying-queue.ts';
 export {
   BucketRateLimiter,
   defaultControllerRateLimiter,

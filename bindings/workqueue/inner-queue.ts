@@ -3,9 +3,6 @@
  * DelayingQueueConfig.Queue.
  */
 import { invalid } from '../base/errors.ts';
-import { WAIT_MODES } from '../wasm/core.ts';
-import type { DelayingQueue } from './delaying-queue.ts';
-import type { DelayCalls, DelayMode } from './delays.ts';
 import type { WorkQueue } from './queue.ts';
 
 /** What the inner queue answers as it is. */
@@ -63,31 +60,4 @@ export function forwardTo<T>(
     const own = waiting(); // throws after dispose()
     return [...inner.recover(), ...own];
   });
-}
-
-/**
- * The delays of a queue that wraps a DelayingQueue: they run in the inner queue. `overrides`: it
- * has an addAfter() of its own.
- */
-export function innerDelays<T>(
-  outer: WorkQueue<T>,
-  inner: DelayingQueue<T>,
-  overrides: boolean,
-): DelayCalls<T> {
-  const live = (): DelayingQueue<T> => {
-    outer.checkAlive();
-    return inner;
-  };
-  return {
-    after(item, ms, how) {
-      if (overrides) live().addAfter(item, ms, { mode: modeName(how) });
-      else live().delay(item, ms, how);
-    },
-    cancel: (item) => live().cancel(item),
-    waiting: () => live().waiting(),
-  };
-}
-
-function modeName(how: number): DelayMode {
-  return how === WAIT_MODES.latest ? 'latest' : how === WAIT_MODES.replace ? 'replace' : 'earliest';
 }

@@ -202,7 +202,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
     if (code === NO_MEMORY) throw this.core.outOfMemory();
     if (code !== NOTHING) this.#added(item, code, priority, now, wait);
-    if (wait > 0) this.waits.retried();
+    if (wait > 0) this.waits.retries?.inc();
     return code !== NOTHING && (code & (SLOT_FLAG | WAITS_FLAG | RAISED_FLAG)) === 0;
   }
 
