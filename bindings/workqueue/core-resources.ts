@@ -7,6 +7,7 @@
 
 import { CapstanError } from '../base/errors.ts';
 import { type Core, disposedExports, type Resident } from '../wasm/core.ts';
+import type { KeyTable } from '../wasm/keys.ts';
 
 export interface Holding {
   readonly core: Core;
@@ -18,6 +19,16 @@ export interface Holding {
 
 /** What a queue uses of its instance. */
 export type CoreOfQueue = Pick<Core, 'exports' | 'ints' | 'trapped' | 'outOfMemory' | 'timed'>;
+
+/** What the parts of a queue use of it. */
+export interface QueueParts<T> {
+  readonly core: CoreOfQueue;
+  readonly handle: number;
+  readonly keys: KeyTable<T>;
+  /** By slot. */
+  readonly items: (T | undefined)[];
+  readonly hasLevels: boolean;
+}
 
 /** Stands for the instance of a queue that has given everything back. */
 export const disposed: CoreOfQueue = {

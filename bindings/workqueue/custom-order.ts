@@ -7,8 +7,7 @@
 import { invalid } from '../base/errors.ts';
 import { handleError, reportRejection } from '../base/handle-error.ts';
 import { NOTHING, STATE_DIRTY, STATE_PROCESSING } from '../wasm/core.ts';
-import type { KeyTable } from '../wasm/keys.ts';
-import type { CoreOfQueue } from './core-resources.ts';
+import type { QueueParts } from './core-resources.ts';
 
 const WHAT = 'queue order';
 
@@ -30,15 +29,6 @@ export interface QueueOrder<T> {
   push(item: T): void;
   len(): number;
   pop(): T;
-}
-
-/** The parts of a queue that its order needs. */
-export interface Ordered<T> {
-  readonly core: CoreOfQueue;
-  readonly handle: number;
-  readonly keys: KeyTable<T>;
-  /** By slot. */
-  readonly items: (T | undefined)[];
 }
 
 export class CustomOrder<T> {
@@ -90,13 +80,9 @@ export class CustomOrder<T> {
    * because no caller would call done(). If several items have the key, the popped one replaces the
    * stored one in `items`; the order got each by `touch`.
    */
-  take(queue: Ordered<T>, now: number, waiting?: { readonly size: number }): number {
+  take(queue: QueueParts<T>, now: number, waiting?: { readonly size: number }): number {
     const { core, handle, keys, items } = queue;
-    try {
-      core.exports.memoryPages(); // throws when disposed of or poisoned, before anything is popped
-    } catch (cause) {
-      throw core.trapped(cause);
-    }
+    core.exports.memoryPages(); // throws when disposed of or poisoned, before anything is popped
     const len = this.#len();
     if (len === 0) this.#keepLost(queue);
     for (const slot of this.#kept) {
@@ -136,7 +122,7 @@ export class CustomOrder<T> {
   }
 
   /** The order is empty: it lost the keys that were pushed and not popped. */
-  #keepLost({ core, handle, items }: Ordered<T>): void {
+  #keepLost({ core, handle, items }: QueueParts<T>): void {
     if (this.#given <= 0 || this.#popping > 0) return;
     this.#given = 0;
     const before = this.#kept.size;

@@ -14,14 +14,7 @@ import type { Clock } from '../base/clock.ts';
 import { requireFunction } from '../base/errors.ts';
 import type { Histogram } from '../base/exposition.ts';
 import { tell } from '../base/handle-error.ts';
-import {
-  type Core,
-  type CoreExports,
-  STATS_ADDS,
-  STATS_BUCKETS,
-  STATS_WAITS,
-  STATS_WORKS,
-} from '../wasm/core.ts';
+import { type Core, STATS_ADDS, STATS_BUCKETS, STATS_WAITS, STATS_WORKS } from '../wasm/core.ts';
 
 /** What a metric of client-go can do; each has some of it. */
 export interface Metric {
@@ -106,16 +99,6 @@ export interface QueueMetrics {
 }
 
 type Counter = Pick<Metric, 'inc'>;
-
-/**
- * Returns the call that reports the item taken last to the metrics. The times are read now: the
- * receiver of the item may take another one before that call.
- */
-export function tellsOfTaken(meter: CallingMeter, exports: CoreExports): () => void {
-  const wait = exports.queueLastWait();
-  const priority = exports.priorityTaken();
-  return () => meter.got(wait, priority);
-}
 
 const UNFINISHED_WORK_PERIOD_MS = 500;
 const METHODS = [
@@ -238,16 +221,14 @@ function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): Prior
 export class CallingMeter {
   readonly #metrics;
   readonly #perPriority: boolean;
-  readonly #clock: Clock;
-  readonly #unfinished: (now: number) => number;
-  readonly #longest: (now: number) => number;
+  readonly #queue: Metered;
   #processing = 0;
   #stopped = false;
   #timer: unknown;
 
   constructor(provider: MetricsProvider, queue: Metered) {
-    const { name, core, handle, clock, hasLevels } = queue;
-    this.#perPriority = hasLevels && provider.newDepthMetricWithPriority !== undefined;
+    const { name } = queue;
+    this.#perPriority = queue.hasLevels && provider.newDepthMetricWithPriority !== undefined;
     this.#metrics = {
       depth: depthOf(provider, queue),
       adds: provider.newAddsMetric(name),
@@ -256,9 +237,7 @@ export class CallingMeter {
       unfinished: provider.newUnfinishedWorkSecondsMetric(name),
       longest: provider.newLongestRunningProcessorSecondsMetric(name),
     };
-    this.#clock = clock;
-    this.#unfinished = (now) => core.exports.queueUnfinished(handle, now);
-    this.#longest = (now) => core.exports.queueLongest(handle, now);
+    this.#queue = queue;
   }
 
   added(priority: number): void {
@@ -272,11 +251,20 @@ export class CallingMeter {
     call(() => this.#metrics.depth.inc(to));
   }
 
-  got(waitSeconds: number, priority: number): void {
-    call(() => this.#metrics.depth.dec(priority));
-    call(() => this.#metrics.latency.observe(waitSeconds));
-    this.#processing++;
-    call(() => this.#tickLater());
+  /**
+   * Returns the call that reports the item taken last. The times are read now: the receiver of the
+   * item may take another one before that call.
+   */
+  taken(): () => void {
+    const { exports } = this.#queue.core;
+    const waitSeconds = exports.queueLastWait();
+    const priority = exports.priorityTaken();
+    return () => {
+      call(() => this.#metrics.depth.dec(priority));
+      call(() => this.#metrics.latency.observe(waitSeconds));
+      this.#processing++;
+      call(() => this.#tickLater());
+    };
   }
 
   done(workSeconds: number): void {
@@ -286,7 +274,7 @@ export class CallingMeter {
 
   stop(): void {
     this.#stopped = true;
-    call(() => this.#clock.clearTimer(this.#timer));
+    call(() => this.#queue.clock.clearTimer(this.#timer));
   }
 
   /**
@@ -296,10 +284,12 @@ export class CallingMeter {
    */
   #tickLater(): void {
     if (this.#stopped) return;
-    this.#timer ??= this.#clock.setTimer(() => {
+    const { core, handle, clock } = this.#queue;
+    this.#timer ??= clock.setTimer(() => {
       this.#timer = undefined;
-      call(() => this.#metrics.unfinished.set(this.#unfinished(this.#clock.now())));
-      call(() => this.#metrics.longest.set(this.#longest(this.#clock.now())));
+      const { unfinished, longest } = this.#metrics;
+      call(() => unfinished.set(core.exports.queueUnfinished(handle, clock.now())));
+      call(() => longest.set(core.exports.queueLongest(handle, clock.now())));
       if (this.#processing > 0) call(() => this.#tickLater());
     }, UNFINISHED_WORK_PERIOD_MS);
   }

@@ -29,15 +29,6 @@ type Flavor = 'client-go' | 'controller-runtime';
 type NumberName = 'depth' | 'adds' | 'retries' | 'unfinishedSeconds' | 'longestSeconds';
 type HistogramName = 'queueSeconds' | 'workSeconds';
 
-/**
- * Figures of a queue name that come from no live queue of this package: those reported through the
- * methods of MetricsProvider, or the counts of disposed queues. A figure that was never requested
- * is undefined.
- */
-interface Kept extends QueueSource {
-  readonly figures: QueueFigures;
-}
-
 /** The figures of all queues of one name. */
 interface Sums extends QueueFigures {
   /** By the label `priority`. */
@@ -58,9 +49,11 @@ interface Sums extends QueueFigures {
 export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
-  readonly #reported = new Map<string, Kept>();
-  /** Kept, as Prometheus takes a counter that decreases for a restart. */
-  readonly #ended = new Map<string, Kept>();
+  // Figures of no live queue of this package; one that was never asked for is undefined.
+  /** Those reported through the methods of MetricsProvider. */
+  readonly #reported = new Map<string, QueueSource>();
+  /** The counts of disposed queues, as Prometheus takes a counter that decreases for a restart. */
+  readonly #ended = new Map<string, QueueSource>();
 
   /**
    * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime'
@@ -203,15 +196,15 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   /** The figures of a name, made when they are first asked for. */
-  #kept(known: Map<string, Kept>, name: string): QueueFigures {
+  #kept(known: Map<string, QueueSource>, name: string): QueueFigures {
     let kept = known.get(name);
     if (kept === undefined) {
       const figures: QueueFigures = {};
-      kept = { name, figures, read: () => figures };
+      kept = { name, read: () => figures };
       known.set(name, kept);
       this.#sources.add(kept);
     }
-    return kept.figures;
+    return kept.read();
   }
 
   #sums(withPriorities: boolean): Map<string, Sums> {

@@ -47,7 +47,7 @@ import {
 } from './core-resources.ts';
 import { CustomOrder } from './custom-order.ts';
 import { forwardTo } from './inner-queue.ts';
-import { type CallingMeter, metricsFor, type QueueMetrics, tellsOfTaken } from './metrics.ts';
+import { type CallingMeter, metricsFor, type QueueMetrics } from './metrics.ts';
 import { checkOptions, PLAIN_QUEUE, type QueueKind, type QueueOptions } from './options.ts';
 import { checkItems, checkSlots, Slots, stale } from './slots.ts';
 import {
@@ -309,19 +309,19 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
     const { order } = this;
-    const slot = order === undefined ? this.#takeFirst(now) : order.take(this, now, waiting);
+    let slot: number;
+    if (order !== undefined) slot = order.take(this, now, waiting);
+    else {
+      try {
+        slot = this.core.exports.queueGet(this.handle, now);
+      } catch (cause) {
+        throw this.core.trapped(cause);
+      }
+    }
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
     return slot;
-  }
-
-  #takeFirst(now: number): number {
-    try {
-      return this.core.exports.queueGet(this.handle, now);
-    } catch (cause) {
-      throw this.core.trapped(cause);
-    }
   }
 
   /**
@@ -329,7 +329,7 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
    * back, so the item is handed out before.
    */
   taken(): (() => void) | undefined {
-    return this.meter && tellsOfTaken(this.meter, this.core.exports);
+    return this.meter?.taken();
   }
 
   /** @internal Hands out what is ready to the gets that wait. */

@@ -4,13 +4,8 @@
  */
 
 import { namesOf } from '../base/names.ts';
-import {
-  type CoreExports,
-  STATE_DIRTY,
-  STATE_PINNED,
-  STATE_PROCESSING,
-  STATE_WAITING,
-} from '../wasm/core.ts';
+import { STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING } from '../wasm/core.ts';
+import type { QueueParts } from './core-resources.ts';
 
 /** Which page of the keys. */
 export interface SnapshotOptions {
@@ -53,15 +48,8 @@ export interface Snapshot<T> {
   readonly next: number | undefined;
 }
 
-interface Readable<T> {
-  readonly core: { readonly exports: CoreExports };
-  readonly handle: number;
-  readonly items: readonly (T | undefined)[];
-  readonly hasLevels: boolean;
-}
-
 export function readKeys<T>(
-  queue: Readable<T>,
+  queue: QueueParts<T>,
   from: number,
   limit: number,
   now: number,

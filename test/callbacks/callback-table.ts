@@ -669,6 +669,7 @@ export const OURS: readonly string[] = [
   'Nothing',
   'PageReader.*',
   'QueueSource.*',
+  'Readable.*',
   'RealFIFO.popInSteps(process)',
   'Registration.*',
   'Replacement.*',
