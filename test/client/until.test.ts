@@ -118,7 +118,9 @@ describe('until', () => {
     const wrapped = withInterceptors(newDryRunClient(newClient({ transport })), {});
     await client.create(Namespace, { metadata: { name: 'team' } });
     for (const from of [transport, client, wrapped])
-      await until(from, Namespace, { name: 'team' }, (one) => one !== undefined, { clock });
+      expect(
+        await until(from, Namespace, { name: 'team' }, (one) => one !== undefined, { clock }),
+      ).toMatchObject({ metadata: { name: 'team' } });
   });
 
   it('ends by its timeout, with the last failure as the cause', async () => {
