@@ -153,19 +153,34 @@ export function readRequest(item: Request): void {
 }
 
 /** What tables of texts and of requests share. */
-abstract class HashedKeys {
+abstract class HashedKeys<T> implements KeyTable<T> {
   protected core: Exporting;
   protected readonly handle: number;
   protected how: How = firstHashing();
   /** All keys, once `how` is BY_MAP. */
   protected crowd: Crowd | undefined = this.how === BY_MAP ? new Crowd() : undefined;
+  /** The slot of the known key that was added last. */
+  #last = 0;
+  /**
+   * The slot of the next known key, if keys come again in the order of their slots, or one of them
+   * again and again; else NOTHING.
+   */
+  #next = NOTHING;
 
   constructor(core: Core, handle: number) {
     this.core = core;
     this.handle = handle;
   }
 
+  /** The text of an item, or the name of a request, whose namespace is then `namespaceOf`. */
+  protected abstract read(item: T): string;
+  protected abstract hash(text: string): number;
+  protected abstract isAt(slot: number, text: string): boolean;
+  protected abstract bound(slot: number, text: string): number;
+  protected abstract joined(text: string): string;
+
   abstract released(slot: number): void;
+  abstract closed(gone: Exporting): void;
   /** How many slots there have been. */
   protected abstract slots(): number;
   /** The hash of the whole key of a slot in use, else undefined. */
@@ -173,8 +188,109 @@ abstract class HashedKeys {
   /** The key of a slot in use as one text, else undefined. */
   protected abstract joinedOf(slot: number): string | undefined;
 
+  find(item: T): number {
+    const text = this.read(item);
+    const { exports } = this.core;
+    if (this.crowd !== undefined) {
+      exports.memoryPages(); // throws in a poisoned instance
+      return this.crowd.find(this.joined(text)) ?? NOTHING;
+    }
+    const hash = this.hash(text);
+    let slot = exports.keysFindHash(this.handle, hash);
+    while (slot >= 0 && !this.isAt(slot, text))
+      slot = exports.keysNextHash(this.handle, hash, slot);
+    return slot;
+  }
+
+  intern(item: T): number {
+    return this.#intern(this.read(item));
+  }
+
+  add(item: T, now: number): number {
+    const text = this.read(item);
+    const next = this.#next;
+    if (next >= 0 && this.isAt(next, text)) {
+      this.#met(next);
+      return this.core.exports.queueAddSlot(this.handle, next, now);
+    }
+    return this.#add(text, now);
+  }
+
+  #add(text: string, now: number): number {
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.queueAddHash(this.handle, this.hash(text), now);
+      if (code >= 0) return this.bound(code, text);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.isAt(slot, text)) {
+          this.#met(slot);
+          return isDone(code) ? NOTHING : exports.queueAddSlot(this.handle, slot, now);
+        }
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(text);
+    return slot < 0 ? slot : exports.queueAddSlot(this.handle, slot, now);
+  }
+
+  /** An add has found a known key. */
+  #met(slot: number): void {
+    const step = slot - this.#last;
+    this.#last = slot;
+    this.#next = step >= -1 && step <= 1 ? slot + step : NOTHING;
+  }
+
+  wait(item: T, at: number, how: number): number {
+    const text = this.read(item);
+    const { exports } = this.core;
+    if (this.how !== BY_MAP) {
+      const code = exports.delayAddHash(this.handle, this.hash(text), at, how);
+      if (code >= 0) return this.bound(code, text);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.isAt(slot, text)) return exports.delayAddSlot(this.handle, slot, at, how);
+      } else if (code === NO_MEMORY) return code;
+    }
+    const slot = this.#intern(text);
+    if (slot < 0) return slot;
+    return this.#settled(slot, exports.delayAddSlot(this.handle, slot, at, how));
+  }
+
+  addAt(item: T, priority: number, now: number, after: number, how: number): number {
+    const slot = this.intern(item);
+    if (slot < 0) return slot;
+    const { exports } = this.core;
+    const code = exports.priorityAddSlot(this.handle, slot, priority, now, after, how);
+    return this.#settled(slot, code);
+  }
+
+  #intern(text: string): number {
+    const { exports } = this.core;
+    while (this.crowd === undefined) {
+      const hash = this.hash(text);
+      let alike = 0;
+      let slot = exports.keysFindHash(this.handle, hash);
+      for (; slot >= 0; alike++) {
+        if (this.isAt(slot, text)) return slot;
+        slot = exports.keysNextHash(this.handle, hash, slot);
+      }
+      if (alike < ALIKE) {
+        slot = exports.keysNewHash(this.handle, hash);
+        if (slot !== CROWDED) return slot < 0 ? slot : this.bound(slot, text);
+      }
+      this.#hashOtherwise();
+    }
+    const joined = this.joined(text);
+    const known = this.crowd.find(joined);
+    if (known !== undefined) return known;
+    const slot = exports.keysSlotNew(this.handle);
+    if (slot < 0) return slot;
+    this.crowd.set(joined, slot);
+    return this.bound(slot, text);
+  }
+
   /** Changes the hash of the table, or takes a Map. */
-  protected hashOtherwise(): void {
+  #hashOtherwise(): void {
     if (this.how === BY_SAMPLE) {
       this.how = BY_WHOLE;
       if (this.#rehash()) return;
@@ -200,7 +316,7 @@ abstract class HashedKeys {
   }
 
   /** The code of a call. A slot that was taken for one that found no memory is given back. */
-  protected settled(slot: number, code: number): number {
+  #settled(slot: number, code: number): number {
     const { exports } = this.core;
     if (code === NO_MEMORY && exports.queueState(this.handle, slot) === 0) {
       exports.keysRelease(this.handle, slot);
@@ -223,7 +339,7 @@ function isDone(code: number): boolean {
 /**
  * Invariant: a text is here exactly while the core's record is in use.
  */
-class Texts<T> extends HashedKeys implements KeyTable<T> {
+class Texts<T> extends HashedKeys<T> {
   readonly #text: KeyFunction<T>;
   /** By slot, as long as it is in use; the owner's items where those are the texts. */
   readonly #texts: (string | undefined)[];
@@ -243,95 +359,25 @@ class Texts<T> extends HashedKeys implements KeyTable<T> {
     keepShape(new.target, Texts, () => new Texts(core, handle, text, undefined));
   }
 
-  find(item: T): number {
-    const text = this.#text(item);
-    const { exports } = this.core;
-    if (this.crowd !== undefined) {
-      exports.memoryPages(); // throws in a poisoned instance
-      return this.crowd.find(text) ?? NOTHING;
-    }
-    const hash = this.#hash(text);
-    let slot = exports.keysFindHash(this.handle, hash);
-    while (slot >= 0 && this.#texts[slot] !== text)
-      slot = exports.keysNextHash(this.handle, hash, slot);
-    return slot;
+  protected read(item: T): string {
+    return this.#text(item);
   }
 
-  intern(item: T): number {
-    return this.#intern(this.#text(item));
-  }
-
-  add(item: T, now: number): number {
-    const text = this.#text(item);
-    const { exports } = this.core;
-    if (this.how !== BY_MAP) {
-      const code = exports.queueAddHash(this.handle, this.#hash(text), now);
-      if (code >= 0) return this.#bound(code, text);
-      if (code <= SAME_HASH) {
-        const slot = slotOfHash(code);
-        if (this.#texts[slot] === text)
-          return isDone(code) ? NOTHING : exports.queueAddSlot(this.handle, slot, now);
-      } else if (code === NO_MEMORY) return code;
-    }
-    const slot = this.#intern(text);
-    return slot < 0 ? slot : exports.queueAddSlot(this.handle, slot, now);
-  }
-
-  wait(item: T, at: number, how: number): number {
-    const text = this.#text(item);
-    const { exports } = this.core;
-    if (this.how !== BY_MAP) {
-      const code = exports.delayAddHash(this.handle, this.#hash(text), at, how);
-      if (code >= 0) return this.#bound(code, text);
-      if (code <= SAME_HASH) {
-        const slot = slotOfHash(code);
-        if (this.#texts[slot] === text) return exports.delayAddSlot(this.handle, slot, at, how);
-      } else if (code === NO_MEMORY) return code;
-    }
-    const slot = this.#intern(text);
-    if (slot < 0) return slot;
-    return this.settled(slot, exports.delayAddSlot(this.handle, slot, at, how));
-  }
-
-  addAt(item: T, priority: number, now: number, after: number, how: number): number {
-    const slot = this.intern(item);
-    if (slot < 0) return slot;
-    const { exports } = this.core;
-    const code = exports.priorityAddSlot(this.handle, slot, priority, now, after, how);
-    return this.settled(slot, code);
-  }
-
-  #hash(text: string): number {
+  protected hash(text: string): number {
     return this.how === BY_SAMPLE ? sample(text) : whole(text);
   }
 
-  #bound(slot: number, text: string): number {
+  protected isAt(slot: number, text: string): boolean {
+    return this.#texts[slot] === text;
+  }
+
+  protected bound(slot: number, text: string): number {
     if (!this.#areItems) this.#texts[slot] = text;
     return slot;
   }
 
-  #intern(text: string): number {
-    const { exports } = this.core;
-    while (this.crowd === undefined) {
-      const hash = this.#hash(text);
-      let alike = 0;
-      let slot = exports.keysFindHash(this.handle, hash);
-      for (; slot >= 0; alike++) {
-        if (this.#texts[slot] === text) return slot;
-        slot = exports.keysNextHash(this.handle, hash, slot);
-      }
-      if (alike < ALIKE) {
-        slot = exports.keysNewHash(this.handle, hash);
-        if (slot !== CROWDED) return slot < 0 ? slot : this.#bound(slot, text);
-      }
-      this.hashOtherwise();
-    }
-    const known = this.crowd.find(text);
-    if (known !== undefined) return known;
-    const slot = exports.keysSlotNew(this.handle);
-    if (slot < 0) return slot;
-    this.crowd.set(text, slot);
-    return this.#bound(slot, text);
+  protected joined(text: string): string {
+    return text;
   }
 
   protected slots(): number {
@@ -359,7 +405,7 @@ class Texts<T> extends HashedKeys implements KeyTable<T> {
 }
 
 /** The same for requests: neither string is joined. */
-class Pairs extends HashedKeys implements KeyTable<Request> {
+class Pairs extends HashedKeys<Request> {
   // by slot, as long as it is in use; copies, as a caller may change its object
   readonly #namespaces: string[] = [];
   readonly #names: (string | undefined)[] = [];
@@ -369,109 +415,27 @@ class Pairs extends HashedKeys implements KeyTable<Request> {
     keepShape(new.target, Pairs, () => new Pairs(core, handle));
   }
 
-  find(item: Request): number {
+  protected read(item: Request): string {
     readRequest(item);
-    const namespace = namespaceOf;
-    const name = nameOf;
-    const { exports } = this.core;
-    if (this.crowd !== undefined) {
-      exports.memoryPages(); // throws in a poisoned instance
-      return this.crowd.find(joinPair(namespace, name)) ?? NOTHING;
-    }
-    const hash = this.#hash(namespace, name);
-    let slot = exports.keysFindHash(this.handle, hash);
-    while (slot >= 0 && !this.#has(slot, namespace, name))
-      slot = exports.keysNextHash(this.handle, hash, slot);
-    return slot;
+    return nameOf;
   }
 
-  intern(item: Request): number {
-    readRequest(item);
-    return this.#intern(namespaceOf, nameOf);
+  protected hash(name: string): number {
+    return this.how === BY_SAMPLE ? samplePair(namespaceOf, name) : wholePair(namespaceOf, name);
   }
 
-  add(item: Request, now: number): number {
-    readRequest(item);
-    const namespace = namespaceOf;
-    const name = nameOf;
-    const { exports } = this.core;
-    if (this.how !== BY_MAP) {
-      const code = exports.queueAddHash(this.handle, this.#hash(namespace, name), now);
-      if (code >= 0) return this.#bound(code, namespace, name);
-      if (code <= SAME_HASH) {
-        const slot = slotOfHash(code);
-        if (this.#has(slot, namespace, name))
-          return isDone(code) ? NOTHING : exports.queueAddSlot(this.handle, slot, now);
-      } else if (code === NO_MEMORY) return code;
-    }
-    const slot = this.#intern(namespace, name);
-    return slot < 0 ? slot : exports.queueAddSlot(this.handle, slot, now);
+  protected isAt(slot: number, name: string): boolean {
+    return this.#names[slot] === name && this.#namespaces[slot] === namespaceOf;
   }
 
-  wait(item: Request, at: number, how: number): number {
-    readRequest(item);
-    const namespace = namespaceOf;
-    const name = nameOf;
-    const { exports } = this.core;
-    if (this.how !== BY_MAP) {
-      const code = exports.delayAddHash(this.handle, this.#hash(namespace, name), at, how);
-      if (code >= 0) return this.#bound(code, namespace, name);
-      if (code <= SAME_HASH) {
-        const slot = slotOfHash(code);
-        if (this.#has(slot, namespace, name))
-          return exports.delayAddSlot(this.handle, slot, at, how);
-      } else if (code === NO_MEMORY) return code;
-    }
-    const slot = this.#intern(namespace, name);
-    if (slot < 0) return slot;
-    return this.settled(slot, exports.delayAddSlot(this.handle, slot, at, how));
-  }
-
-  addAt(item: Request, priority: number, now: number, after: number, how: number): number {
-    const slot = this.intern(item);
-    if (slot < 0) return slot;
-    const { exports } = this.core;
-    const code = exports.priorityAddSlot(this.handle, slot, priority, now, after, how);
-    return this.settled(slot, code);
-  }
-
-  #hash(namespace: string, name: string): number {
-    return this.how === BY_SAMPLE ? samplePair(namespace, name) : wholePair(namespace, name);
-  }
-
-  #has(slot: number, namespace: string, name: string): boolean {
-    return this.#names[slot] === name && this.#namespaces[slot] === namespace;
-  }
-
-  #bound(slot: number, namespace: string, name: string): number {
-    this.#namespaces[slot] = namespace;
+  protected bound(slot: number, name: string): number {
+    this.#namespaces[slot] = namespaceOf;
     this.#names[slot] = name;
     return slot;
   }
 
-  #intern(namespace: string, name: string): number {
-    const { exports } = this.core;
-    while (this.crowd === undefined) {
-      const hash = this.#hash(namespace, name);
-      let alike = 0;
-      let slot = exports.keysFindHash(this.handle, hash);
-      for (; slot >= 0; alike++) {
-        if (this.#has(slot, namespace, name)) return slot;
-        slot = exports.keysNextHash(this.handle, hash, slot);
-      }
-      if (alike < ALIKE) {
-        slot = exports.keysNewHash(this.handle, hash);
-        if (slot !== CROWDED) return slot < 0 ? slot : this.#bound(slot, namespace, name);
-      }
-      this.hashOtherwise();
-    }
-    const joined = joinPair(namespace, name);
-    const known = this.crowd.find(joined);
-    if (known !== undefined) return known;
-    const slot = exports.keysSlotNew(this.handle);
-    if (slot < 0) return slot;
-    this.crowd.set(joined, slot);
-    return this.#bound(slot, namespace, name);
+  protected joined(name: string): string {
+    return joinPair(namespaceOf, name);
   }
 
   protected slots(): number {

@@ -181,7 +181,7 @@ class Life<T> {
       return roll < 0;
     };
     const [add, get, done, addAfter, addRateLimited, forget, doneUnknown] = this.#regime;
-    if (below(add)) this.#add();
+    if (below(add)) random.chance(0.03) ? this.#addInOrder() : this.#add();
     else if (below(get)) this.#get();
     else if (below(done)) this.#done();
     else if (below(addAfter)) this.#addAfter();
@@ -210,11 +210,24 @@ class Life<T> {
     return { item: this.#kind.make(i), key: this.#modelKeys[i] as string };
   }
 
-  #add(): void {
-    const { item, key } = this.#any();
-    this.#queue.add(item);
-    this.#model.add(key);
+  #add(index = this.#random.int(this.#keys)): void {
+    this.#queue.add(this.#kind.make(index));
+    this.#model.add(this.#modelKeys[index] as string);
     this.#sameLength('add');
+  }
+
+  /** Twice the same keys in a row, or one key many times: a table guesses the next one. */
+  #addInOrder(): void {
+    const random = this.#random;
+    const from = random.int(this.#keys);
+    const step = random.int(3) - 1;
+    for (let pass = 0; pass < 2; pass++) {
+      for (let i = 0; i < 12; i++) {
+        this.#add((from + step * i + 12 * this.#keys) % this.#keys);
+        if (random.chance(0.1)) this.#get();
+        if (random.chance(0.1)) this.#done();
+      }
+    }
   }
 
   #get(): boolean {
