@@ -3,9 +3,10 @@
  * of its own, so that it has the full 4 GiB and goes when the cache goes.
  */
 import { compileCache } from '#cache-module';
+import { requireNames } from '../base/names.ts';
 import { type CacheExports, cacheExports } from '../generated/cache-exports.ts';
 import { guardWith } from './guard.ts';
-import { CoreModule, Instance } from './instance.ts';
+import { CoreModule, Instance, MODULE_NAMES } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
 const cacheModule = new CoreModule<CacheExports>(
@@ -24,7 +25,8 @@ const cacheModule = new CoreModule<CacheExports>(
  * initCacheCore({ module });
  */
 export function initCacheCore(options: { module?: WasmModule | undefined } = {}): void {
-  if (options?.module === undefined) cacheModule.load();
+  requireNames('options', options, 'option of initCacheCore()', MODULE_NAMES);
+  if (options.module === undefined) cacheModule.load();
   else cacheModule.use(options.module, 'initCacheCore');
 }
 

@@ -4,6 +4,7 @@
  */
 import { compileCore } from '#core-module';
 import { CapstanError } from '../base/errors.ts';
+import { requireNames } from '../base/names.ts';
 import {
   STATE_DIRTY,
   STATE_PROCESSING,
@@ -14,7 +15,7 @@ import {
 } from '../generated/abi.ts';
 import { type CoreExports, coreExports } from '../generated/core-exports.ts';
 import { guardWith } from './guard.ts';
-import { CoreModule, Instance, throwing } from './instance.ts';
+import { CoreModule, Instance, MODULE_NAMES, throwing } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
 export {
@@ -86,7 +87,8 @@ let shared: Core | undefined;
  * initCore({ module });
  */
 export function initCore(options: { module?: WasmModule | undefined } = {}): void {
-  if (options?.module === undefined) coreModule.load();
+  requireNames('options', options, 'option of initCore()', MODULE_NAMES);
+  if (options.module === undefined) coreModule.load();
   else coreModule.use(options.module, 'initCore');
 }
 

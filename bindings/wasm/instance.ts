@@ -11,7 +11,11 @@
  */
 import { CapstanError, show } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
+import { namesOf } from '../base/names.ts';
 import type { WasmExports, WasmMemory, WasmModule } from './web-assembly.ts';
+
+/** The names of the options of `initCore` and `initCacheCore`. */
+export const MODULE_NAMES = namesOf<{ module?: WasmModule | undefined }>()({ module: 1 });
 
 /** The exports that each module of the package has. */
 export interface BaseExports {

@@ -14,6 +14,7 @@ import {
   MetricsText,
   observe,
 } from '../base/exposition.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import {
   DURATION_BUCKETS,
   type LevelFigures,
@@ -34,6 +35,8 @@ interface Sums extends QueueFigures {
   /** By the label `priority`. */
   readonly priorities: Map<string, LevelFigures>;
 }
+
+const OPTION_NAMES = namesOf<{ flavor?: Flavor | undefined }>()({ flavor: 1 });
 
 /**
  * Collects the metrics of every named queue that it is given to. Of a queue that is disposed of the
@@ -61,6 +64,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
    * and beyond controller-runtime `workqueue_longest_wait_seconds` by priority.
    */
   constructor(options: { flavor?: Flavor | undefined } = {}) {
+    requireNames('options', options, 'option of a PrometheusProvider', OPTION_NAMES);
     const flavor = options.flavor ?? 'client-go';
     if (flavor !== 'client-go' && flavor !== 'controller-runtime')
       throw invalid('flavor', "'client-go' or 'controller-runtime'", flavor);

@@ -3,6 +3,7 @@
  * grow is a typed error with nothing changed; a trap poisons its instance and no other; memory
  * follows the live keys, not the keys ever seen.
  */
+import { initCacheCore } from 'capstan/cache';
 import {
   CapstanError,
   DelayingQueue,
@@ -462,5 +463,18 @@ describe('initCore', () => {
     expectError(() => initCore({ module: invalidArgument({}) }), 'INVALID_ARGUMENT', /module/);
     const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
     expectError(() => initCore({ module: empty }), 'INVALID_ARGUMENT', /core\.wasm/);
+  });
+
+  // The module was ignored.
+  test('refuses a module in place of its options, and an unknown option', () => {
+    const empty = new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0]));
+    for (const init of [initCore, initCacheCore]) {
+      expectError(() => init(invalidArgument(empty)), 'INVALID_ARGUMENT', /such as { module }/);
+      expectError(
+        () => init(invalidArgument({ modul: empty })),
+        'INVALID_ARGUMENT',
+        /did you mean "module"/,
+      );
+    }
   });
 });

@@ -404,5 +404,10 @@ describe('PrometheusProvider by hand', () => {
       'INVALID_ARGUMENT',
       /flavor/,
     );
+    expectError(
+      () => new PrometheusProvider(invalidArgument({ flavour: 'client-go' })),
+      'INVALID_ARGUMENT',
+      /did you mean "flavor"/,
+    );
   });
 });

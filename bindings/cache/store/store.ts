@@ -178,6 +178,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     noListeners: boolean,
     isOver: IsOver,
   ): Steps<Replacement<T>> {
+    if (typeof (list as Partial<typeof list> | null)?.[Symbol.iterator] !== 'function')
+      throw invalid('list', 'an array of objects', list);
     requireString('resourceVersion', resourceVersion);
     const objects = Array.from(list); // copied, because user functions are called
     // the object that has it may be removed before the list fails

@@ -315,3 +315,11 @@ describe('an indexer', () => {
     expect(indexer.list()).toEqual([]);
   });
 });
+
+test('replace refuses what is no list, and keeps the objects', () => {
+  const indexer = new Indexer<Item>();
+  indexer.add(item('a'));
+  for (const list of [null, undefined, 5, {}])
+    expect(() => indexer.replace(list as never, '9')).toThrow(withCode('INVALID_ARGUMENT'));
+  expect(indexer.listKeys()).toEqual(['ns/a']);
+});
