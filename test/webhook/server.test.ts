@@ -380,7 +380,7 @@ describe('newWebhookManagedBy', () => {
       [() => newWebhookManagedBy(manager()).for(Website, { sub: 'scale' } as never), 'subResource'],
       [
         () => newWebhookManagedBy(manager()).for(Website, { subResource: 'a/b' }),
-        'a name without "/"',
+        'a name, not "", "." or "..", without "/"',
       ],
       [() => builder().complete(), 'call withDefaulter() or withValidator()'],
       [() => builder().withValidator({}), 'an object with validateCreate'],
