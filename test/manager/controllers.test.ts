@@ -208,7 +208,7 @@ describe('controllers of a manager', () => {
       await done;
       await transport.close?.();
     }
-    await expect.poll(() => grownSince(before)).toEqual([]);
+    expect(await grownSince(before)).toEqual([]);
     expect(unhandled).toEqual([]);
     expect(reported).toEqual([]);
   });

@@ -61,7 +61,7 @@ describe('a manager that has ended', () => {
     stopper.abort();
     await done;
     await transport.close?.();
-    await expect.poll(() => grownSince(before)).toEqual([]);
+    expect(await grownSince(before)).toEqual([]);
     expect(listeners).toBe(0);
   });
 
@@ -83,14 +83,14 @@ describe('a manager that has ended', () => {
       await done;
       expect(clock.timers()).toBe(0);
     }
-    await expect.poll(() => grownSince(before)).toEqual([]);
+    expect(await grownSince(before)).toEqual([]);
   });
 
   test('was never started: it holds nothing', async () => {
     const before = await resources();
     const { manager } = managerOf(services);
     manager.add(recordedRunnable([], 'leader'));
-    await expect.poll(() => grownSince(before)).toEqual([]);
+    expect(await grownSince(before)).toEqual([]);
   });
 
   const slow = new Error('too slow');
