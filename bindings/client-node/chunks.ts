@@ -63,6 +63,8 @@ export class Chunks implements ChunkIterator {
   #onArrival: (() => void) | undefined;
   /** The chunk that was returned last. */
   #last: Uint8Array | undefined;
+  /** `arrived` gave it: a user's transport around this one that collects chunks awaits `next`. */
+  #lastWasTaken = false;
   #failure: Error | undefined;
   #ended = false;
   #closed = false;
@@ -92,6 +94,7 @@ export class Chunks implements ChunkIterator {
   next(): Promise<Result> {
     try {
       const chunk = this.arrived();
+      this.#lastWasTaken = false;
       if (chunk !== undefined) return Promise.resolve({ done: false, value: chunk });
       if (this.#isOver()) return Promise.resolve({ done: true, value: undefined });
     } catch (error) {
@@ -118,6 +121,7 @@ export class Chunks implements ChunkIterator {
       }
     }
     this.#last = chunk;
+    this.#lastWasTaken = true;
     return chunk;
   }
 
@@ -214,7 +218,8 @@ export class Chunks implements ChunkIterator {
     if (!transient || tap?.giveBack(last)) return;
     const { buffer, byteOffset, byteLength } = last;
     if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteOffset + byteLength) return;
-    const isOnlyFrame = this.#resume !== undefined && byteOffset === FRAME_HEAD;
+    const isOnlyFrame =
+      this.#lastWasTaken && this.#resume !== undefined && byteOffset === FRAME_HEAD;
     if (byteOffset === 0 || isOnlyFrame) buffer.transfer(0);
   }
 }

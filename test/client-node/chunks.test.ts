@@ -174,6 +174,19 @@ test('the buffer of a chunk is freed once it was read, if it has no other frame'
   ]);
 });
 
+// A transport around ours collected the chunks of each answer, and found their buffers detached.
+test('the buffer of a frame is not freed if its reader awaited it', async () => {
+  const { stream, chunks } = body({ transient: true, tapped: true });
+  const buffers = [new ArrayBuffer(39), new ArrayBuffer(39), new ArrayBuffer(39)] as const;
+  const read: (Uint8Array | undefined)[] = [];
+  const first = chunks.next();
+  for (const buffer of buffers) stream.push(new Uint8Array(buffer, 9));
+  read.push((await first).value, (await chunks.next()).value, chunks.arrived());
+  expect(chunks.arrived()).toBeUndefined();
+  expect(read.map((chunk) => chunk?.length)).toEqual([30, 30, 0]);
+  expect(buffers.map(({ detached }) => detached)).toEqual([false, false, true]);
+});
+
 test('a part of a buffer that is not of HTTP/2 is not freed', async () => {
   const { stream, chunks } = body({ transient: true });
   const buffer = new ArrayBuffer(39);
