@@ -15,7 +15,7 @@ import {
   runUntil,
   WorkQueue,
 } from 'capstan/workqueue';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
@@ -385,6 +385,11 @@ describe('a clock that throws where only the metrics need it', () => {
     const metricsProvider = new RecordingProvider();
     const queue = new WorkQueue({ name: 'q', clock, metricsProvider });
     queue.add('a');
+    // Otherwise the collector would end the queue, with the clock that throws, during another file.
+    onTestFinished(() => {
+      delete (clock as Partial<FakeClock>).clearTimer;
+      queue.dispose();
+    });
     return { clock, metricsProvider, queue };
   }
   const fail = (): never => {
