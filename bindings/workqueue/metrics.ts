@@ -278,9 +278,8 @@ export class CallingMeter {
   }
 
   /**
-   * client-go ticks for ever; here only while something is processed, and once more to set
-   * the gauges to 0, so
-   * that no timer outlives the work.
+   * Sets the gauges later. client-go does so for ever; here a timer runs only while something is
+   * processed, and once more to set the gauges to 0, so that no timer outlives the work.
    */
   #tickLater(): void {
     if (this.#stopped) return;
