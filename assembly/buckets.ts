@@ -97,23 +97,26 @@ function distanceOf(table: Table, mask: u32, index: u32, entry: u32): u32 {
   return distance < FAR ? distance : (index - recordOf(table, (entry & mask) - 1).hash) & mask;
 }
 
+/**
+ * Keys go into the new buckets by slot, not by old bucket: which of those are empty cannot be
+ * predicted.
+ */
 function growBuckets(table: Table): bool {
   const old = table.buckets;
-  const oldMask = table.mask;
-  const oldCount: u32 = old == 0 ? 0 : oldMask + 1;
+  const oldCount: u32 = old == 0 ? 0 : table.mask + 1;
   if (oldCount >= MOST_BUCKETS) return false;
   const count = old == 0 ? FIRST_BUCKETS : oldCount << 1;
   const buckets = blockAlloc(count << 2);
   if (buckets == 0) return false;
   memory.fill(buckets, 0, <usize>count << 2);
   const mask = count - 1;
-  const bits = <u32>popcnt(oldMask);
-  for (let i: u32 = 0; i < oldCount; i++) {
-    const entry = load<u32>(bucketAt(old, i));
-    if (entry == 0) continue;
-    const rest = entry >> (bits + 4);
-    const home = ((i - distanceOf(table, oldMask, i, entry)) & oldMask) | ((rest & 1) << bits);
-    putBucket(buckets, mask, home, home, rest >> 1, (entry & oldMask) - 1);
+  const bits = <u32>popcnt(mask);
+  const slots = table.slots;
+  for (let slot: u32 = 0; slot < slots; slot++) {
+    const record = recordOf(table, slot);
+    if ((record.meta & KEYED) == 0) continue;
+    const hash = record.hash;
+    putBucket(buckets, mask, hash & mask, hash & mask, (hash & 0x0fffffff) >> bits, slot);
   }
   table.buckets = buckets;
   table.mask = mask;
@@ -240,12 +243,6 @@ function addChunk(table: Table): bool {
   if (times != 0) setWord(table.times, chunks, <u32>times);
   if (waits != 0) setWord(table.waits, chunks, <u32>waits);
   table.chunks = chunks + 1;
-  // Generations begin at random, so that zeros and the slots of another queue are hardly ever valid
-  // here.
-  const meta = ((<u32>table.secret + changetype<u32>(table)) * 0x9e3779b1) & GENERATIONS;
-  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) {
-    recordOf(table, slot).meta = meta;
-  }
   return true;
 }
 
@@ -272,7 +269,10 @@ export function takeSlot(table: Table, meta: u32): u32 {
   } else {
     slot = table.slots;
     table.slots = slot + 1;
-    recordOf(table, slot).meta |= meta;
+    // Generations begin at random, so that zeros and the slots of another queue are hardly ever
+    // valid here.
+    const first = ((<u32>table.secret + changetype<u32>(table)) * 0x9e3779b1) & GENERATIONS;
+    recordOf(table, slot).meta = first | meta;
   }
   return slot;
 }

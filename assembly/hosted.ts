@@ -96,6 +96,15 @@ export function keysNewHash(table: Table, hash: u32): i32 {
   return takeHashed(table, hash, table.buckets == 0 ? 0 : freeFrom(table, hash));
 }
 
+/**
+ * A slot for a new key of this hash, unless another key has it: SAME_HASH. Or CROWDED, or
+ * NO_MEMORY, see takeHashed; nothing was changed then.
+ */
+export function keysInternHash(table: Table, hash: u32): i32 {
+  const found = searchHash(table, hash);
+  return found >= 0 ? sameHash(found, false) : takeHashed(table, hash, ~found);
+}
+
 /** Empties all buckets: no key has a hash any more. */
 export function keysDropHashes(table: Table): void {
   const slots = table.slots;

@@ -12,7 +12,8 @@ export {
   keysSeed, keysFree, slotNew as keysSlotNew, release as keysRelease, keysUsed,
 } from "./buckets";
 export {
-  hostedNew as keysNew, keysFindHash, keysNextHash, keysNewHash, keysDropHashes, keysSetHash,
+  hostedNew as keysNew, keysFindHash, keysNextHash, keysInternHash, keysNewHash, keysDropHashes,
+  keysSetHash,
 } from "./hosted";
 export {
   queueNew, queueFree, queueAddHash, queueAddSlot, queueGet, queueTake, queueDoneSlot,

@@ -12,7 +12,8 @@ const write = (file: string, text: string): void =>
  * into its caller, and the caller catches what it throws (bindings/wasm/guard.ts).
  */
 const UNGUARDED = new Set([
-  ...['keysFind', 'keysIntern', 'keysSlotNew', 'keysFindHash', 'keysNextHash', 'keysNewHash'],
+  ...['keysFind', 'keysIntern', 'keysSlotNew'],
+  ...['keysFindHash', 'keysNextHash', 'keysInternHash', 'keysNewHash'],
   ...['queueAddHash', 'queueAddSlot', 'queueGet', 'queueTake', 'queueDoneSlot', 'queueLen'],
   ...['delayAddHash', 'delayAddSlot', 'priorityAddSlot', 'slotAdd', 'slotGet', 'slotDone'],
   ...['indexPut', 'indexPutSlot', 'objectIndex'],

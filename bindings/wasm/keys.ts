@@ -39,6 +39,11 @@ export interface KeyTable<T> {
   wait(item: T, at: number, how: number): number;
   /** priorityAddSlot of assembly/, by item. */
   addAt(item: T, priority: number, now: number, after: number, how: number): number;
+  /**
+   * Whether a slot has this key: a text, or the name of the request that was read last
+   * (readRequest).
+   */
+  isAt(slot: number, text: string): boolean;
   /** The core has given this slot back. */
   released(slot: number): void;
   /**
@@ -175,7 +180,7 @@ abstract class HashedKeys<T> implements KeyTable<T> {
   /** The text of an item, or the name of a request, whose namespace is then `namespaceOf`. */
   protected abstract read(item: T): string;
   protected abstract hash(text: string): number;
-  protected abstract isAt(slot: number, text: string): boolean;
+  abstract isAt(slot: number, text: string): boolean;
   protected abstract bound(slot: number, text: string): number;
   protected abstract joined(text: string): string;
 
@@ -203,7 +208,16 @@ abstract class HashedKeys<T> implements KeyTable<T> {
   }
 
   intern(item: T): number {
-    return this.#intern(this.read(item));
+    const text = this.read(item);
+    if (this.how !== BY_MAP) {
+      const code = this.core.exports.keysInternHash(this.handle, this.hash(text));
+      if (code >= 0) return this.bound(code, text);
+      if (code <= SAME_HASH) {
+        const slot = slotOfHash(code);
+        if (this.isAt(slot, text)) return slot;
+      } else if (code === NO_MEMORY) return code;
+    }
+    return this.#intern(text);
   }
 
   add(item: T, now: number): number {
@@ -367,7 +381,7 @@ class Texts<T> extends HashedKeys<T> {
     return this.how === BY_SAMPLE ? sample(text) : whole(text);
   }
 
-  protected isAt(slot: number, text: string): boolean {
+  isAt(slot: number, text: string): boolean {
     return this.#texts[slot] === text;
   }
 
@@ -424,7 +438,7 @@ class Pairs extends HashedKeys<Request> {
     return this.how === BY_SAMPLE ? samplePair(namespaceOf, name) : wholePair(namespaceOf, name);
   }
 
-  protected isAt(slot: number, name: string): boolean {
+  isAt(slot: number, name: string): boolean {
     return this.#names[slot] === name && this.#namespaces[slot] === namespaceOf;
   }
 

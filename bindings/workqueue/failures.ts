@@ -40,17 +40,13 @@ import {
 import { giveBack, type Holding, hold } from './core-resources.ts';
 
 const MOST = 0x7fffffff; // counts end here
-const NEW = -1; // the count of a slot that has just been given out
+const NEW = 0; // the word of a slot that has just been given out
+const FORGOTTEN = 1; // from here on, the count is what the word is more
 const SPARE = 64;
 const SWEEP = 4;
 const EXPIRE = 2;
 /** A table with more slots than this is freed when no key is live. */
 const SMALL = 1024;
-/**
- * Texts are kept for slots below this alone, so that they take 1 MB at most; slots above are never
- * guessed as followers.
- */
-const REMEMBERED = 1 << 17;
 /** After so many wrong guesses in a row only one look-up in 32 guesses. */
 const PATIENCE = 8;
 const RARELY = 31;
@@ -84,7 +80,7 @@ export class Failures<T> {
   #zeros = 0; // forgotten keys that have a slot yet
   #top = 0; // slots from here on were never used
   #hand = 0; // the slot that the sweep looked at last
-  // By slot, two: the count; the slot that failed after this one the last time.
+  // By slot, two: NEW or FORGOTTEN and more; the slot that failed after this one the last time.
   #words: Int32Array = roomFor(SPARE);
   #ends: Float64Array | undefined; // with forgetAfter, by slot: when its count expires
 
@@ -92,8 +88,6 @@ export class Failures<T> {
   #name: string | undefined;
   #namespace = '';
   #slot = 0;
-  #names: (string | undefined)[] = []; // by slot
-  #namespaces: string[] = []; // by slot, for requests
   #added = 0; // the slot that failed last
   #wrong = 0; // guesses that failed or were not made since one held
 
@@ -123,17 +117,14 @@ export class Failures<T> {
       this.#sweep(EXPIRE);
     }
     const slot = this.#intern(item);
-    const count = this.#words[2 * slot] as number;
-    if (count <= 0) {
-      if (count === 0) this.#zeros--;
-      else {
-        this.#remember(slot);
-        this.#top = Math.max(this.#top, slot + 1);
-      }
+    const word = this.#words[2 * slot] as number;
+    if (word <= FORGOTTEN) {
+      if (word === FORGOTTEN) this.#zeros--;
+      else if (slot >= this.#top) this.#top = slot + 1;
       this.#live++;
     }
-    const before = count <= 0 || this.#isOver(slot) ? 0 : count;
-    this.#words[2 * slot] = Math.min(before + 1, MOST);
+    const before = word <= FORGOTTEN || this.#isOver(slot) ? 0 : word - FORGOTTEN;
+    this.#words[2 * slot] = Math.min(before + FORGOTTEN + 1, MOST);
     return before;
   }
 
@@ -149,15 +140,17 @@ export class Failures<T> {
     const name = this.#read(item);
     if (this.#live === 0) return 0;
     const slot = this.#find(name);
-    return slot < 0 || this.#isOver(slot) ? 0 : Math.max(this.#words[2 * slot] as number, 0);
+    return slot < 0 || this.#isOver(slot)
+      ? 0
+      : Math.max((this.#words[2 * slot] as number) - FORGOTTEN, 0);
   }
 
   forget(item: T): void {
     const name = this.#read(item);
     if (this.#live === 0) return;
     const slot = this.#find(name);
-    if (slot < 0 || (this.#words[2 * slot] as number) <= 0) return;
-    this.#words[2 * slot] = 0;
+    if (slot < 0 || (this.#words[2 * slot] as number) <= FORGOTTEN) return;
+    this.#words[2 * slot] = FORGOTTEN;
     this.#live--;
     this.#zeros++;
     if (this.#live === 0 && this.#top > SMALL && this.#clear()) return;
@@ -197,8 +190,6 @@ export class Failures<T> {
     this.#words = roomFor(SPARE);
     if (this.#ends !== undefined) this.#ends = new Float64Array(SPARE);
     this.#name = undefined;
-    this.#names = [];
-    this.#namespaces = [];
     this.#added = 0;
     this.#wrong = 0;
   }
@@ -222,11 +213,11 @@ export class Failures<T> {
     for (let i = 0; i < slots && this.#top > 0; i++) {
       this.#hand = this.#hand + 1 < this.#top ? this.#hand + 1 : 0;
       const slot = this.#hand;
-      const count = this.#words[2 * slot] as number;
-      if (count > 0 && this.#isOver(slot)) {
+      const word = this.#words[2 * slot] as number;
+      if (word > FORGOTTEN && this.#isOver(slot)) {
         this.#release(slot);
         this.#live--;
-      } else if (count === 0 && this.#zeros > this.#live + SPARE) {
+      } else if (word === FORGOTTEN && this.#zeros > this.#live + SPARE) {
         this.#release(slot);
         this.#zeros--;
       }
@@ -239,7 +230,6 @@ export class Failures<T> {
     this.#table.released(slot);
     this.#words[2 * slot] = NEW;
     if (slot === this.#slot) this.#name = undefined;
-    if (slot < this.#names.length) this.#names[slot] = undefined;
   }
 
   /**
@@ -268,12 +258,7 @@ export class Failures<T> {
     const before = this.#added;
     let slot = this.#words[2 * before + 1] as number;
     const guesses = this.#wrong < PATIENCE || (this.#wrong & RARELY) === 0;
-    if (
-      guesses &&
-      this.#names[slot] === name &&
-      (!this.#pairs || this.#namespaces[slot] === namespaceOf)
-    )
-      this.#wrong = 0;
+    if (guesses && this.#table.isAt(slot, name)) this.#wrong = 0;
     else {
       this.#wrong = (this.#wrong + 1) & 0xffff;
       slot = this.#lookUp(name, true);
@@ -289,16 +274,6 @@ export class Failures<T> {
     this.#name = name;
     this.#slot = slot;
     if (this.#pairs) this.#namespace = namespaceOf;
-  }
-
-  /** From now on the slot, whose key was named last, is guessed. */
-  #remember(slot: number): void {
-    if (slot >= REMEMBERED) return;
-    while (this.#names.length <= slot) this.#names.push(undefined);
-    this.#names[slot] = this.#name;
-    if (!this.#pairs) return;
-    while (this.#namespaces.length <= slot) this.#namespaces.push('');
-    this.#namespaces[slot] = this.#namespace;
   }
 
   #lookUp(name: string, add: boolean): number {
@@ -336,9 +311,8 @@ export class Failures<T> {
 }
 
 /** `words` and room for so many slots. A follower of 0 is as good a guess as none. */
-function roomFor(slots: number, words: Int32Array = new Int32Array(0)): Int32Array {
+function roomFor(slots: number, words?: Int32Array): Int32Array {
   const larger = new Int32Array(2 * slots);
-  larger.set(words);
-  for (let i = words.length; i < larger.length; i += 2) larger[i] = NEW;
+  if (words !== undefined) larger.set(words);
   return larger;
 }

@@ -4,7 +4,7 @@
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Request, requestKey } from '../../bindings/base/request.ts';
-import { Core, CROWDED, NOTHING } from '../../bindings/wasm/core.ts';
+import { Core, CROWDED, NOTHING, SAME_HASH } from '../../bindings/wasm/core.ts';
 import {
   BY_MAP,
   BY_SAMPLE,
@@ -145,6 +145,33 @@ test('a key that would lie too far from its home is refused, and nothing has cha
   expect([x.keysSetHash(table, 0, 7), x.keysSetHash(table, 1, 7)]).toEqual([1, 1]);
   expect(x.keysFindHash(table, 7)).toBe(0);
   expect([x.keysNextHash(table, 7, 0), x.keysNextHash(table, 7, 1)]).toEqual([1, NOTHING]);
+});
+
+test('a new key of a hash that is taken gets no slot at once, and growth keeps all keys', () => {
+  const random = new Random(seed);
+  const { exports: x } = new Core();
+  const table = x.keysNew();
+  const hashes: number[] = [];
+  for (let i = 0; i < 20_000; i++) {
+    if (i > 0 && random.chance(0.1)) {
+      const known = hashes.indexOf(random.pick(hashes));
+      expect(x.keysInternHash(table, hashes[known] as number)).toBe(SAME_HASH - 2 * known);
+      expect(x.keysUsed(table)).toBe(hashes.length);
+    } else {
+      const hash = random.int(2 ** 30);
+      if (hashes.includes(hash)) continue;
+      expect(x.keysInternHash(table, hash)).toBe(hashes.push(hash) - 1);
+    }
+  }
+  expect(hashes.map((hash) => x.keysFindHash(table, hash))).toEqual(hashes.map((_, i) => i));
+  // some are given back, and the table grows with those that are left
+  for (let i = 0; i < hashes.length; i += 2) x.keysRelease(table, i);
+  for (let i = 0; i < 60_000; i++) x.keysNewHash(table, random.int(2 ** 30));
+  for (let i = 1; i < hashes.length; i += 2) {
+    let slot = x.keysFindHash(table, hashes[i] as number);
+    while (slot !== i && slot >= 0) slot = x.keysNextHash(table, hashes[i] as number, slot);
+    expect(slot).toBe(i);
+  }
 });
 
 test.each([
