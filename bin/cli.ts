@@ -3,7 +3,7 @@
  * call works in a script. A failure prints one line on stderr, with the code of the error, and
  * exits with 1; it leaves no partial output.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -232,10 +232,14 @@ async function carryOut(
   if (name === '--version' || name === '-v') return `${facts.version}\n`;
   if (name === undefined || name === '--help' || name === '-h') return HELP;
   if (name === 'help') {
-    const [of] = withSubcommand(rest);
-    return of === undefined ? HELP : commandOf(of).help;
+    const [of, ...more] = withSubcommand(rest);
+    if (of === undefined) return HELP;
+    const { help } = commandOf(of);
+    requireSubcommand(of, more);
+    return help;
   }
   const command = commandOf(name);
+  requireSubcommand(name, rest);
   if (rest.includes('--help') || rest.includes('-h')) return command.help;
   return command.run({ ...parse(name, rest, command), facts, own, node, err });
 }
@@ -255,6 +259,24 @@ function commandOf(name: string): Command {
   const hint = meant === undefined ? '' : `: did you mean "${meant}"?`;
   const list = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
   throw usage(`expected a command, ${list}, got "${name}"${hint}`);
+}
+
+/**
+ * Throws for a word that can only be a misspelled subcommand: it follows the name of a command that
+ * has subcommands, no file has that name, and it has neither a dot nor a slash, as modules have.
+ */
+function requireSubcommand(name: string, [word = '']: readonly string[]): void {
+  const subcommands = Object.keys(COMMANDS)
+    .filter((one) => one.startsWith(`${name} `))
+    .map((one) => one.slice(name.length + 1));
+  if (subcommands.length === 0 || !/^\w[\w-]*$/.test(word) || existsSync(word)) return;
+  const meant = nearestWord(word, subcommands);
+  const hint = meant === undefined ? '' : `: did you mean "${meant}"?`;
+  throw usage(
+    `${name} expected a module, such as src/website.ts, or ${subcommands.join(' or ')}, ` +
+      `got "${word}"${hint}`,
+    name,
+  );
 }
 
 async function init({ values, positionals, facts, own, node }: Given): Promise<string> {

@@ -1,13 +1,15 @@
-/** The known word that was probably meant, for messages of the command line. */
+/** Finds the known word that was probably meant, for messages of the command line. */
 
 /** The nearest word, if at most a third of the letters differ or one begins with the other. */
 export function nearestWord(given: string, known: readonly string[]): string | undefined {
   const close = known
-    .map((word) => ({
-      word,
-      away: word.startsWith(given) || given.startsWith(word) ? 0 : distance(given, word),
-    }))
-    .filter(({ word, away }) => away <= Math.max(1, Math.floor(word.length / 3)));
+    .map((word) => ({ word, away: distance(given, word) }))
+    .filter(
+      ({ word, away }) =>
+        away <= Math.max(1, Math.floor(word.length / 3)) ||
+        word.startsWith(given) ||
+        given.startsWith(word),
+    );
   return close.sort((a, b) => a.away - b.away)[0]?.word;
 }
 

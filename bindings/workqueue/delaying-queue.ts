@@ -10,7 +10,7 @@
  */
 import { NOTHING_STARTED } from '../base/clock.ts';
 import { CapstanError, hasCode, invalid } from '../base/errors.ts';
-import { handleError } from '../base/handle-error.ts';
+import { handleError, tell } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import {
@@ -146,6 +146,8 @@ class Delays<T> {
   readonly #addEach: boolean; // what becomes due is added one by one
   #timer: unknown;
   #timerAt = NEVER;
+  /** Counts the timers, so that one whose `clearTimer` threw does nothing when it fires. */
+  #timers = 0;
   /** Items that are due and whose key function threw: it is asked again after AGAIN_MS. */
   #aside: T[] = [];
   /** The last item that was due found no room in the inner queue. */
@@ -232,18 +234,23 @@ class Delays<T> {
     const { clock } = this.#queue;
     const ms = Math.min(at - clock.now(), HEARTBEAT_MS);
     this.disarm(); // if the clock throws below, no timer counts as set
-    this.#timer = clock.setTimer(() => this.#fire(), ms);
+    const number = ++this.#timers;
+    this.#timer = clock.setTimer(() => (number === this.#timers ? this.#fire() : undefined), ms);
     this.#queue.core.timed.add(this.#queue);
     this.#inner?.waiters.add(this);
     this.#timerAt = clock.now() + ms;
   }
 
+  /** Never throws: an end must end everything, and an add has happened. */
   disarm(): void {
     this.#inner?.waiters.delete(this);
     this.#queue.core.timed.delete(this.#queue);
-    if (this.#timer !== undefined) this.#queue.clock.clearTimer(this.#timer);
+    const timer = this.#timer;
     this.#timer = undefined;
     this.#timerAt = NEVER;
+    this.#timers++;
+    if (timer !== undefined)
+      tell(() => this.#queue.clock.clearTimer(timer), 'clearTimer() of the clock of a queue');
   }
 
   /**

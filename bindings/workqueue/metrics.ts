@@ -274,7 +274,9 @@ export class CallingMeter {
 
   stop(): void {
     this.#stopped = true;
-    call(() => this.#queue.clock.clearTimer(this.#timer));
+    const timer = this.#timer;
+    this.#timer = undefined;
+    if (timer !== undefined) call(() => this.#queue.clock.clearTimer(timer));
   }
 
   /**
@@ -285,6 +287,7 @@ export class CallingMeter {
     if (this.#stopped) return;
     const { core, handle, clock } = this.#queue;
     this.#timer ??= clock.setTimer(() => {
+      if (this.#stopped) return; // clearTimer threw
       this.#timer = undefined;
       const { unfinished, longest } = this.#metrics;
       call(() => unfinished.set(core.exports.queueUnfinished(handle, clock.now())));

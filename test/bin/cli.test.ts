@@ -189,6 +189,19 @@ describe('the command line', () => {
     [['launch'], 'crd migrate, shards, types, webhooks, rbac or bench, got "launch"'],
     [['int'], 'got "int": did you mean "init"?'],
     [['help', 'cdr'], 'got "cdr": did you mean "crd"?'],
+    [['webhook', 'foo'], 'got "webhook": did you mean "webhooks"?'],
+    [['crd-diff'], 'got "crd-diff": did you mean "crd diff"?'],
+    // The word was loaded as a module: "/…/dif could not be loaded".
+    [['crd', 'dif'], 'or diff or migrate, got "dif": did you mean "diff"?; see capstan crd --help'],
+    [['crd', 'migrat', '--all'], 'got "migrat": did you mean "migrate"?'],
+    [['crd', 'dif', '--help'], 'got "dif": did you mean "diff"?'],
+    [['help', 'crd', 'dif'], 'got "dif": did you mean "diff"?'],
+    [
+      ['crd', 'launch'],
+      'crd expected a module, such as src/website.ts, or diff or migrate, got "launch"; see',
+    ],
+    [['shards', 'foo'], 'shards expected --namespace with an id'],
+    [['bench', 'foo'], 'bench expected options only, got foo'],
     [['constructor'], 'crd migrate, shards, types, webhooks, rbac or bench, got "constructor"'],
     [['add'], 'add expected one kind, such as Website, got none; see capstan add --help'],
     [['add', 'Fox', 'Bear'], 'add expected one kind, such as Website, got Fox Bear'],
@@ -206,7 +219,7 @@ describe('the command line', () => {
     expect((await capstan('help')).stdout).toBe(help);
     for (const name of ['init', 'add', 'crd']) {
       expect(help).toContain(`  ${name} `);
-      const { stdout } = await capstan(name, 'anything', '--help');
+      const { stdout } = await capstan(name, 'any.mjs', '--help');
       expect(stdout).toMatch(new RegExp(`^Usage: capstan ${name} <`));
       expect((await capstan('help', name)).stdout).toBe(stdout);
     }

@@ -587,7 +587,8 @@ const PROCESSES: readonly CallbackRow[] = [
     what: 'a clock',
     throws:
       'the call throws; in a timer it is reported, and the wait ends ' +
-      'nevertheless; the end does not wait for it',
+      'nevertheless; `clearTimer` of a queue: reported once, nothing is lost, and the timer does ' +
+      'nothing when it fires',
     rubbish: 'INVALID_ARGUMENT where a delay is made of it',
     within: FREE,
     tests: ['workqueue/callbacks.test.ts'],

@@ -289,15 +289,59 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
   test('a clock that throws at the shutdown does not keep gets waiting', async () => {
     const clock = new FakeClock();
     const queue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
+    queue.add('a');
+    queue.tryGet();
     const got = queue.get();
-    const clear = clock.clearTimer.bind(clock);
     clock.clearTimer = () => {
       throw new Error('clock');
     };
     queue.shutDown();
     expect(reported).toEqual([new Error('clock')]);
     expect(await got).toEqual({ item: undefined, shutdown: true });
-    clock.clearTimer = clear; // the queue is collected during another test
+    // The timer was cleared again at each further end, and the gauges were set from a freed table.
+    queue.dispose();
+    clock.step(500);
+    expect(reported).toEqual([new Error('clock')]);
+  });
+
+  // The error went to the caller, and the call had done one half: the inner queue stayed open, and
+  // what waited stayed in the heap.
+  test('a clock whose clearTimer throws at the shutdown does not keep the inner queue open', () => {
+    const clock = new FakeClock();
+    const inner = new WorkQueue();
+    const queue = new DelayingQueue({ clock, inner });
+    queue.addAfter('a', 5);
+    clock.clearTimer = () => {
+      throw new Error('clock');
+    };
+    queue.shutDown();
+    expect(inner.shuttingDown()).toBe(true);
+    expect(queue.waiting()).toBe(0);
+    clock.step(5);
+    queue.dispose();
+    expect(reported).toEqual([new Error('clock')]);
+  });
+
+  test('a clock whose clearTimer throws loses and doubles no delayed add', () => {
+    const clock = new FakeClock();
+    const queue = new DelayingQueue({ clock });
+    const clear = clock.clearTimer;
+    clock.clearTimer = () => {
+      throw new Error('clock');
+    };
+    queue.addAfter('late', 10);
+    queue.addAfter('early', 5);
+    expect(reported).toEqual([new Error('clock')]);
+    queue.addAfter('cancelled', 1);
+    expect(queue.cancel('cancelled')).toBe(true);
+    clock.clearTimer = clear;
+    expect(clock.timers()).toBe(3);
+    clock.step(5);
+    expect(drain(queue)).toEqual(['early']);
+    clock.step(5);
+    expect(drain(queue)).toEqual(['late']);
+    expect(clock.timers()).toBe(0);
+    expect(reported).toEqual([new Error('clock'), new Error('clock')]);
   });
 
   test('a metric that shuts the queue down leaves no timer behind', () => {
@@ -380,7 +424,8 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
   // ever.
   test('a clock that throws in a poisoned core does not affect other queues', async () => {
     const clock = new FakeClock();
-    new DelayingQueue({ clock }).addAfter('a', 5);
+    const queue = new DelayingQueue({ clock });
+    queue.addAfter('a', 5);
     const other = new WorkQueue().get();
     clock.clearTimer = () => {
       throw new Error('clock');
@@ -389,6 +434,12 @@ describe.each(HASHINGS)('keys by %s', (hashing) => {
       code: 'POISONED',
     });
     await expectRejection(other, 'POISONED');
+    expect(reported).toEqual([new Error('clock')]);
+    // The timer stayed set on the poisoned queue: it fired into the trapped core, and that was
+    // reported as well.
+    clock.step(5);
+    expect(queue.recover()).toEqual(['a']);
+    queue.dispose();
     expect(reported).toEqual([new Error('clock')]);
   });
 });
