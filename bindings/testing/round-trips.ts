@@ -96,7 +96,7 @@ interface Kind {
  * };
  * await roundTrips(fromBeta, [V1beta1, V1]);
  */
-export async function roundTrips<Spoke extends object, Hub extends object>(
+export async function roundTrips<Spoke = object, Hub = object>(
   conversion: Conversion<Spoke, Hub>,
   schemas: VersionSchema | readonly VersionSchema[],
   options: RoundTripOptions = {},

@@ -89,7 +89,7 @@ export function newWebhookManagedBy(manager: object): WebhookManagedBy {
 }
 
 /** The webhooks of one resource. `complete` registers them. */
-export class WebhookBuilder<T extends object> {
+export class WebhookBuilder<T> {
   readonly #sink: WebhookSink;
   readonly #resource: RegisteredResource;
   readonly #subResource: string;
@@ -159,7 +159,7 @@ export class WebhookBuilder<T extends object> {
    *   })
    *   .complete();
    */
-  withConversion<Spoke extends object>(conversion: Conversion<Spoke, T>): this {
+  withConversion<Spoke = object>(conversion: Conversion<Spoke, T>): this {
     requireMembers('conversion', conversion, 'member of a Conversion', CONVERSION_NAMES);
     const { version, toHub, fromHub } = conversion;
     requireString('conversion.version', version);

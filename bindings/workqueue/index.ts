@@ -20,7 +20,7 @@ export {
   type RateLimiter,
   WithMaxWaitRateLimiter,
 } from './limiters.ts';
-export type { MetricsProvider, PriorityDepth } from './metrics.ts';
+export type { Metric, MetricsProvider, PriorityDepth } from './metrics.ts';
 export type { QueueOptions } from './options.ts';
 export { parallelizeUntil } from './parallelize.ts';
 export {

@@ -16,7 +16,7 @@ import type { Histogram } from '../base/exposition.ts';
 import { tell } from '../base/handle-error.ts';
 import { type Core, STATS_ADDS, STATS_BUCKETS, STATS_WAITS, STATS_WORKS } from '../wasm/core.ts';
 
-/** What a metric of client-go can do; each has some of it. */
+/** The methods of client-go's metrics. A metric of `MetricsProvider` has one or two of them. */
 export interface Metric {
   inc(): void;
   dec(): void;

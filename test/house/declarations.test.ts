@@ -179,6 +179,54 @@ export const transportTo = (server: ApiServer) => server.transport();
 `,
 };
 
+/**
+ * Helpers for any type: a type parameter without a constraint is enough where the package does not
+ * need an object. `Spoke` and the `T` of a builder had to be objects.
+ */
+const HELPERS = `
+import { ListWatch, SharedIndexInformer } from 'capstan/cache';
+import type { Resource, ResourceEventHandler, Transport } from 'capstan/cache';
+import { RateLimitingQueue } from 'capstan/workqueue';
+import type { Got, Metric, MetricsProvider, QueueOptions, QueueOrder, RateLimiter }
+  from 'capstan/workqueue';
+import type { Conversion, Validator, WebhookBuilder } from 'capstan/webhook';
+
+export class Stack<T> implements QueueOrder<T> {
+  readonly #items: T[] = [];
+  touch(): void {}
+  push(item: T): void { this.#items.push(item); }
+  len(): number { return this.#items.length; }
+  pop(): T { return this.#items.pop() as T; }
+}
+export class Counting<T> extends RateLimitingQueue<T> {
+  adds = 0;
+  constructor(limiter?: RateLimiter<T>, options?: QueueOptions<T>) { super(limiter, options); }
+  override add(item: T): void { this.adds++; super.add(item); }
+  override get(options?: { signal?: AbortSignal }): Promise<Got<T>> { return super.get(options); }
+}
+export const listWatchOf = <T>(transport: Transport, resource: Resource<T>) =>
+  new ListWatch(transport, resource);
+export function informerOf<T extends object, I extends string>(
+  listWatch: ListWatch<T, I>,
+  handler: ResourceEventHandler<T>,
+): SharedIndexInformer<T, I> {
+  const informer = new SharedIndexInformer(listWatch);
+  informer.addEventHandler(handler);
+  return informer;
+}
+export function webhooks<T, S>(
+  builder: WebhookBuilder<T>,
+  validator: Validator<T>,
+  conversion: Conversion<S, T>,
+): WebhookBuilder<T> {
+  return builder.withValidator(validator).withConversion(conversion);
+}
+export const same = (builder: WebhookBuilder<{ metadata?: object }>) =>
+  builder.withConversion({ version: 'v0', toHub: (old) => old, fromHub: (now) => now });
+const metric: Metric = { inc() {}, dec() {}, set() {}, observe() {} };
+export const depth: ReturnType<MetricsProvider['newDepthMetric']> = metric;
+`;
+
 const TEMPLATE = `export * from '../../bin/template/src/main.ts';`;
 
 describe('the declarations of the package', () => {
@@ -189,6 +237,10 @@ describe('the declarations of the package', () => {
       expect(typeErrors(`undefined-${name}`, program, options)).toBe('');
     },
   );
+
+  it('accept helpers for any type', () => {
+    expect(typeErrors('helpers', HELPERS, { types: ['node'] })).toBe('');
+  });
 
   it('accept some of the fields of an object in an apply', () => {
     expect(typeErrors('apply', APPLY, BROWSER)).toBe('');
