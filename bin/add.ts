@@ -29,7 +29,7 @@ export interface KindOptions {
   readonly version?: string | undefined;
   /** Default: derived from the kind. */
   readonly plural?: string | undefined;
-  /** Objects belong to no namespace. Default false. */
+  /** Whether the kind is cluster-scoped. Default false. */
   readonly clusterScoped?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ const OWN = {
 
 const CONTROLLERS = 'src/controllers.ts';
 const CRD = 'deploy/crd.yaml';
-/** What differs when objects belong to no namespace. */
+/** Replacements in the files of a cluster-scoped kind. */
 const CLUSTER_SCOPED: readonly (readonly [string, string])[] = [
   [`scope: 'Namespaced'`, `scope: 'Cluster'`],
   [`{ namespace: 'default', name: 'hello' }`, `{ name: 'hello' }`],

@@ -96,7 +96,7 @@ function svgOf({ figures }: BenchResult, style: string): string {
   ].join('\n');
 }
 
-/** One file: no script, no font and no picture from elsewhere. */
+/** The page as one file, without scripts and without fonts or pictures from other addresses. */
 export function benchPageOf(result: BenchResult): string {
   const { figures } = result;
   const [own, ...others] = figures;

@@ -7,7 +7,10 @@ import { CapstanError } from 'capstan/workqueue';
 export class HandoutCheck {
   handouts = 0;
   readonly #peer: string;
-  /** Whether time passes only between calls: then a handout that nobody asked for is an error. */
+  /**
+   * Whether time passes only between calls. Then it is known which keys are due, and handing out
+   * any other key is an error.
+   */
   readonly #exact: boolean;
   /** Added keys that were not handed out since, with the time of their first add. */
   readonly #owed = new Map<string, number>();

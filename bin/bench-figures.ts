@@ -1,4 +1,4 @@
-/** Medians, spreads and what they allow to say: which queue wins, or that nobody can tell. */
+/** Medians and spreads, and which queue wins by them, if any. */
 
 /** The rounds of one figure. */
 export interface Rounds {
@@ -12,9 +12,9 @@ export interface PeerFigures {
   readonly name: string;
   /** Nanoseconds per call of the queue. */
   readonly ns: Rounds;
-  /** Adds per second, with the get and the done of each. */
+  /** Cycles of add, get and done per second. */
   readonly adds: Rounds;
-  /** Milliseconds from when an add was due to when a worker got the key. */
+  /** Milliseconds from when an add was due until a worker got the key. */
   readonly p50: Rounds | undefined;
   readonly p99: Rounds | undefined;
 }
@@ -26,12 +26,14 @@ export function roundsOf(values: readonly number[]): Rounds {
   return { count: values.length, median: (low + high) / 2, min: at(0), max: at(sorted.length - 1) };
 }
 
-/** The value that the share of the sorted values does not exceed; 0 without any. */
+/** The quantile of sorted values by nearest rank; 0 if there are no values. */
 export function shareOf(sorted: Float64Array, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
-/** Who is better in every round: lower is better. `few`: one round has no spread to judge by. */
+/**
+ * Which one is lower, and so better, in every round. `few`: one round has no spread to judge by.
+ */
 export function outcomeOfRounds(own: Rounds, other: Rounds): 'win' | 'loss' | 'noise' | 'few' {
   if (own.count < 2 || other.count < 2) return 'few';
   if (own.max < other.min) return 'win';

@@ -6,11 +6,11 @@
 import { CapstanError } from 'capstan/workqueue';
 
 export interface WorkloadOptions {
-  /** Adds of a round without a pace. */
+  /** The number of adds in a round without a pace. */
   readonly adds: number;
-  /** Adds per second of a round at a pace; undefined: no such rounds. */
+  /** Adds per second in a round at a constant pace; undefined: no such rounds. */
   readonly rate: number | undefined;
-  /** Seconds of a round at a pace. */
+  /** Seconds of a round at a constant pace. */
   readonly duration: number;
   readonly workers: number;
   /** Milliseconds that a worker holds a key. */
@@ -27,7 +27,7 @@ export interface WorkloadOptions {
 /** The adds of a round. */
 export interface Adds {
   readonly count: number;
-  /** The key of each add is made anew of two parts, as an event handler makes it. */
+  /** The two parts of the key of each add. Each add joins them anew, as an event handler does. */
   key(add: number): string;
   /** Milliseconds; 0: at once. */
   readonly delays: Float64Array;

@@ -16,7 +16,7 @@ import { checkClosed, timeClosed } from './closed-loop.ts';
 import { runOpen } from './open-loop.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** The clock of the rounds at a pace, and how a turn of the event loop passes. */
+/** The clock of the rounds at a constant pace, and the wait for the next turn of the event loop. */
 export interface BenchTime {
   readonly clock: Clock;
   readonly turn: (run: () => void) => void;
@@ -41,7 +41,7 @@ interface Samples {
 /**
  * Measures, writes the files of `svg` and `html`, and returns the table.
  *
- * @param say gets what is going on, a line each
+ * @param say gets a line about each step
  * @throws CapstanError INVALID_ARGUMENT if a queue loses a key or hands one out twice at once
  */
 export async function runBench(

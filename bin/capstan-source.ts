@@ -41,8 +41,8 @@ export async function capstanSource(
 }
 
 /**
- * Only a release has an address in its manifest: what has none cannot come from the registry. A
- * release may have been installed from a file.
+ * Only the manifest of a release has the address of the repository: a package without one does not
+ * come from the registry. A release may also have been installed from a file.
  */
 async function ownSource(facts: PackageFacts, own: string): Promise<CapstanSource> {
   if (facts.repository !== undefined && !isInstalledFromFile(own))

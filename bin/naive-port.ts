@@ -50,7 +50,7 @@ export class NaivePort {
     if (this.#dirty.has(key)) this.#queue.push(key);
   }
 
-  /** Of two waits for one key the earlier one stays. */
+  /** If the key waits already, the earlier time stays. */
   addAfter(key: string, ms: number): void {
     if (ms <= 0) {
       this.add(key);

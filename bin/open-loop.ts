@@ -17,7 +17,7 @@ export interface OpenLoopOptions {
   readonly turn: (run: () => void) => void;
 }
 
-/** Milliseconds without progress after which an owed key counts as lost. */
+/** Milliseconds without progress after which the keys that were not handed out count as lost. */
 const PATIENCE_MS = 2_000;
 
 interface Job {

@@ -7,10 +7,10 @@ import { CapstanError } from 'capstan/workqueue';
 export interface Asked {
   readonly verb: string;
   readonly group: string;
-  /** With its subresource: `pods/status`; '' for a path. */
+  /** The resource with its subresource: `pods/status`; '' for a path. */
   readonly resource: string;
   readonly path: string;
-  /** '' for all namespaces, and for kinds without. */
+  /** '' for all namespaces, and for cluster-scoped kinds. */
   readonly namespace: string;
   /** `*`: of any name. */
   readonly names: readonly string[];

@@ -22,11 +22,11 @@ export interface RoleChoice {
 export interface Need {
   readonly verb: string;
   readonly group: string;
-  /** With its subresource: `pods/status`; '' for a path. */
+  /** The resource with its subresource: `pods/status`; '' for a path. */
   readonly resource: string;
-  /** A path that is no resource. */
+  /** A path that is not one of a resource, such as `/metrics`. */
   readonly path: string;
-  /** '' in all namespaces, for kinds without namespaces, and for paths. */
+  /** '' means all namespaces; also for cluster-scoped kinds and paths. */
   readonly namespace: string;
   /** Undefined: of any name. */
   readonly names: readonly string[] | undefined;

@@ -4,11 +4,11 @@
  */
 import type { StructuralSchema } from 'capstan/client';
 
-/** No line of the text is longer, if its words allow. */
+/** The longest line, unless a single word is longer. */
 export const WIDTH = 100;
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
 
-/** TypeNames of a file that were given out. */
+/** The type names that a file uses already. */
 export class TypeNames {
   readonly #used: Set<string>;
 

@@ -9,7 +9,7 @@ import { CapstanError } from 'capstan/workqueue';
 import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 
-/** The function that a module exports. It gets what stands for a manager. */
+/** The function that a module exports. It gets an object in place of a manager. */
 const SETUP = 'setupWebhooks';
 
 /** The options of the command. */

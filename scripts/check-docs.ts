@@ -1,13 +1,12 @@
 /**
- * Documentation that compiles: every ```ts block of the Markdown pages and every @example in the
- * docstrings of bindings/ is type checked with the project's own settings, each as a module of its
- * own.
+ * Type checks every ```ts block of the Markdown pages and every @example in the docstrings of
+ * bindings/, each as a module of its own, with the project's own settings.
  *
  * A block on a page is a whole program and writes its imports; one in a guide (docs/) may be a
- * fragment. A fragment and an example in a docstring may leave out imports, and may speak of the
- * things in GIVEN without declaring them, as a reader would expect; any other name that they do not
- * define is an error. Blocks of the tutorial are text of its programs in examples/, which are type
- * checked there (test/examples/tutorial.test.ts).
+ * fragment. A fragment and an example in a docstring may leave out imports, and may use the names
+ * in GIVEN without declaring them; any other name that they do not define is an error. Blocks of
+ * the tutorial are text of its programs in examples/, which are type checked there
+ * (test/examples/tutorial.test.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -141,8 +140,8 @@ function compile(): string[] {
 const fileOf = (problem: string): string | undefined => /^(\d+)\.ts\(/.exec(problem)?.[1];
 
 /**
- * All that is wrong. One error of syntax hides all others from tsc, so files with errors are set
- * aside and it runs again.
+ * Returns all errors. One error of syntax hides all others from tsc, so tsc runs again without the
+ * files that have errors.
  */
 function problemsOf(blocks: readonly DocBlock[]): string[] {
   write(blocks);

@@ -1,7 +1,7 @@
 /**
- * Size is a test with a number: the Wasm core, what a browser downloads for the work queues alone,
- * and the live page, all compressed; and the package that npm downloads and unpacks. Run after a
- * build; exits 1 above a budget.
+ * Checks sizes against their budgets: the Wasm modules, the bundles of the subpaths and the live
+ * page, all compressed, and the package that npm downloads and unpacks. Runs after a build; exits
+ * with 1 above a budget.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import { packedPackage } from './packed-package.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const KIB = 1024;
 
-/** Bundles everything that a subpath exports, so that nothing is shaken off. */
+/** Bundles everything that a subpath exports, so that tree shaking removes nothing. */
 const bundle = (subpath: string): Promise<Uint8Array> =>
   bundled(`export * from 'capstan/${subpath}';`);
 
@@ -63,7 +63,7 @@ const measured: Row[] = [
     bytes: await bundle('client'),
     budget: 68 * KIB, // the reflector of until and watchObject is 11
   },
-  // Whatever else the subpath has must not be dragged in.
+  // The rest of the subpath must not be in these bundles.
   { what: 'newClient of it', bytes: await bundleOf('newClient', 'client'), budget: 28 * KIB },
   {
     what: 'capstan/leaderelection, minified',

@@ -1,5 +1,5 @@
 // Puts the files of a new project and of a new kind beside the compiled command line, which reads
-// them from there. What lay there before is gone with it.
+// them from there. Older files there are removed.
 import { cpSync, rmSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

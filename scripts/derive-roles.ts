@@ -1,8 +1,8 @@
 /**
- * Writes bindings/testing/server/auth/roles-table.ts: the ClusterRoles and bindings that a real
- * kube-apiserver with RBAC begins with (KUBEBUILDER_ASSETS), less those of its controllers and
- * nodes. Run by hand when the server that the embedded one is modelled on changes:
- * `node scripts/derive-roles.ts`, after a build.
+ * Writes bindings/testing/server/auth/roles-table.ts: the ClusterRoles and bindings with which a
+ * real kube-apiserver with RBAC (KUBEBUILDER_ASSETS) starts, without those of its controllers and
+ * nodes. Run by hand when the server that the embedded one is modelled on changes: `node
+ * scripts/derive-roles.ts`, after a build.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

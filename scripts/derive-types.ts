@@ -85,8 +85,8 @@ function table(
     }
     const fields = Object.entries(type.properties ?? {}).map(([field, property]) => {
       const fallback = keys.has(field) && property.default !== undefined;
-      // Go would write 0, but every server puts the port's own number there: with no defaults here
-      // it is rather left out.
+      // Go would write 0, but every server sets the number of the port. There are no defaults here,
+      // so the field is omitted.
       const isDefaulted = field === 'targetPort';
       const inGo = goFields[full]?.[field];
       if (inGo === undefined)
@@ -113,7 +113,7 @@ function table(
   return `${HEAD}export const TYPES = \`\n${rows.join(';\n')}\`;\n`;
 }
 
-/** Kinds of no resource: what subresources take and show. */
+/** Kinds that only subresources read or write, without a resource of their own. */
 const VIEWS = [
   { group: 'autoscaling', version: 'v1', kind: 'Scale' },
   { group: 'policy', version: 'v1', kind: 'Eviction' },
@@ -158,7 +158,7 @@ function code(
   const replace = strategies.includes('replace') ? '%' : '';
   const patch = merge + replace + (strategies.includes('retainKeys') ? '~' : '');
   const atomic = `${property['x-kubernetes-map-type'] === 'atomic' ? '!' : ''}`;
-  // What is no scalar to JSON, and may be absent, is a pointer.
+  // In Go a field that may be absent and is no scalar in JSON is a pointer.
   const written = mark === '?' ? '' : mark;
   const ref = refOf(property);
   if (ref !== undefined) {

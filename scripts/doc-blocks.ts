@@ -19,7 +19,7 @@ export interface RunBlock extends DocBlock {
 }
 
 interface Fenced extends DocBlock {
-  /** What stands behind the fence, such as `ts run`. */
+  /** The text after the opening fence, such as `ts run`. */
   info: string;
   /** Of the line of the closing fence. */
   end: number;
@@ -72,8 +72,8 @@ export function runBlocks(file: string, text: string): RunBlock[] {
 }
 
 /**
- * What stands after each @example, up to the next tag or the end of the comment; a fence around it
- * is taken off.
+ * The text after each @example, up to the next tag or the end of the comment, without a fence
+ * around it.
  */
 export function docstringExamples(file: string, text: string): DocBlock[] {
   const blocks: DocBlock[] = [];

@@ -1,6 +1,6 @@
 /**
- * The site of docs/ in build/site, after `npm run docs`: pages by Eleventy, the reference, a search
- * that works from disk. Each link is checked. Packages and layout are in tools/site.
+ * Builds the site of docs/ in build/site, after `npm run docs`: pages by Eleventy, the reference,
+ * and a search that needs no server. Checks each link. Packages and layout are in tools/site.
  */
 import { spawnSync } from 'node:child_process';
 import { installTool } from './install-tool.ts';

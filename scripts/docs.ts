@@ -14,7 +14,7 @@ import { installTool } from './install-tool.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const out = `${root}build/docs`;
 
-/** typedoc, by the parts that are used: its own types are there only once it is installed. */
+/** The parts of typedoc that are used. Its own types exist only after it is installed. */
 interface Typedoc {
   Application: { bootstrapWithPlugins(options: Record<string, unknown>): Promise<App> };
   ReflectionKind: { Module: number };
@@ -62,7 +62,7 @@ const app = await Application.bootstrapWithPlugins({
   excludeExternals: true,
   excludeInternal: true,
   excludePrivate: true,
-  // it links what extends an interface of ours that is not exported to nowhere
+  // typedoc links types that extend an internal interface to a page that does not exist
   includeHierarchySummary: false,
   logLevel: 'Warn',
   validation: {

@@ -9,7 +9,7 @@ const ROOT = new URL('../', import.meta.url);
 
 interface Bar {
   label: string;
-  /** What the cost is compared with. */
+  /** The peer of the ratio. */
   beside: string;
   /** The beginning of the row's line in the page, without the first bar. */
   row: string;
@@ -56,7 +56,7 @@ const BARS: readonly Bar[] = [
   },
 ];
 
-/** The ratio of a bar, as it stands in the page. */
+/** The ratio of a bar, as the page has it. */
 export function ratioOf(bar: Bar, page: string): number {
   const lines = page.split('\n').filter((line) => line.startsWith(`| ${bar.row}`));
   if (lines.length !== 1) throw new Error(`expected one row "${bar.row}", got ${lines.length}`);

@@ -57,13 +57,13 @@ function constants(): string {
   const declared = read('abi').match(/^export /gm)?.length ?? 0;
   if (found.length !== declared) throw new Error(`abi.ts: read ${found.length} of ${declared}`);
   return found.reduce((all, [, above = '', name, value, beside = '']) => {
-    // a heading of several constants is no docstring of the first
+    // a comment above several constants is not the docstring of the first one
     const comment = above.startsWith('/**') ? above : beside;
     return `${all}${docstring(comment, '')}export const ${name} = ${value};\n`;
   }, text);
 }
 
-/** Objects of the core are addresses to the host, and a boolean comes back as 0 or 1. */
+/** To the host an object of the core is an address, and a boolean is 0 or 1. */
 const hostType = (type: string): string =>
   type === 'bool' ? 'boolean' : type === 'externref' ? 'string' : 'number';
 

@@ -1,6 +1,6 @@
-// Writes the live page, bundled and minified into one document, into bindings/generated/: the
-// package needs no file beside its modules at run time. Its policy names the script and the style
-// by their hashes, so that nothing else in the document can ever run.
+// Writes the live page, bundled and minified into one document, into bindings/generated/, so that
+// the package needs no file beside its modules at run time. Its policy names the script and the
+// style by their hashes, so that nothing else in the document can ever run.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
-// Writes the version of package.json into bindings/generated/: what is bundled has no package.json
-// beside it, or has the application's.
+// Writes the version of package.json into bindings/generated/: a bundle has no package.json beside
+// it, or that of the application.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

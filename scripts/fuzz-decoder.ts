@@ -29,8 +29,7 @@ if (chosen.length === 0)
 for (const subject of chosen) {
   const total = { inputs: 0, frames: 0, pages: 0, errors: 0 };
   const started = performance.now();
-  // Each step has a seed of its own, so that a failure is found again without all that came before
-  // it.
+  // Each step has a seed of its own, so that a failure can be repeated without the steps before it.
   for (let step = 0; total.inputs < inputs; step++) {
     const report = fuzz(subject, {
       seed: (first + step) >>> 0,

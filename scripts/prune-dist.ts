@@ -1,5 +1,5 @@
-// Removes what earlier builds left in dist/: compiled files whose source is gone. The compiler
-// leaves them, and npm would pack them.
+// Removes compiled files from dist/ whose source is gone: the compiler does not remove them, and
+// npm would pack them.
 import { existsSync, globSync, rmSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

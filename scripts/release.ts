@@ -58,14 +58,14 @@ function writeStage(manifest: Manifest, { files }: PackedPackage): void {
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
 }
 
-/** Files that name a folder of this machine. */
+/** A problem for each packed file that contains the path of this checkout. */
 function filesWithPathsOf(folder: string, { files }: PackedPackage): string[] {
   return files
     .filter(({ path }) => readFileSync(join(stage, path)).includes(folder))
     .map(({ path }) => `${path} has the path of this checkout, ${folder}`);
 }
 
-/** Of what users install: nothing but the package. And of what builds it. */
+/** Of the package, which has no dependencies, and of the tools that build it. */
 const BOMS = [
   { format: 'cyclonedx', ending: 'cdx', options: ['--omit=dev'] },
   { format: 'spdx', ending: 'spdx', options: ['--omit=dev'] },

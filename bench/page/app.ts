@@ -1,6 +1,7 @@
 /**
- * The page: shows a result, whether it is growing, finished or came with the link. `data-state` of
- * the root element tells which: idle, running, done, stopped, failed or shared.
+ * The page: shows the result of a run while it is measured, when it has ended, or from a shared
+ * link. `data-state` of the root element is the state: idle, running, done, stopped, failed or
+ * shared.
  */
 import { Controls } from './controls.ts';
 import { byId } from './dom.ts';
@@ -101,7 +102,7 @@ class Run {
   }
 }
 
-/** Runs a plan to its end, however it ends. */
+/** Runs a plan. Resolves when the run is done, stopped or failed. */
 async function start(plan: Plan): Promise<void> {
   const run = new Run(plan);
   const own = new AbortController();
@@ -201,7 +202,10 @@ function showShared(result: Result): void {
   shared.hidden = false;
 }
 
-/** Shows what the fragment of the address holds, if it claims to hold a result. */
+/**
+ * Shows the result in the fragment of the address. Resolves to false if there is none or it is not
+ * valid.
+ */
 async function openFragment(): Promise<boolean> {
   const fragment = location.hash;
   if (!looksShared(fragment)) return false;
@@ -226,7 +230,7 @@ async function openFragment(): Promise<boolean> {
   }
 }
 
-/** Takes a shared result out of the address, so that a reload does not bring it back. */
+/** Removes a shared result from the address, so that a reload does not show it again. */
 function forgetFragment(): void {
   if (looksShared(location.hash))
     history.replaceState(null, '', location.pathname + location.search);

@@ -10,9 +10,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * Nothing but the page's own files, no inline script or style, and compiling WebAssembly. It stands
- * in index.html for hosts that send no headers; a worker obeys only the header of its own file,
- * which serve.ts sends.
+ * The Content-Security-Policy. It allows the page's own files and compiling WebAssembly, but no
+ * inline script or style. index.html has it for hosts that send no headers. A worker takes its
+ * policy from the header of its own file alone, which serve.ts sends.
  */
 export const POLICY = [
   "default-src 'self'",
@@ -23,8 +23,8 @@ export const POLICY = [
 ].join('; ');
 
 /**
- * bindings/ by path means the built file too: two copies of one module would each have a state of
- * their own.
+ * Resolves the path of a source in bindings/ to its built file. Otherwise the page would have two
+ * copies of the module, each with a state of its own.
  */
 const builtBindings: Plugin = {
   name: 'built-bindings',

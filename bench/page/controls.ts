@@ -1,6 +1,6 @@
 /**
- * The form: which works, sizes and loads. It also shows plans with numbers that the form does not
- * offer and only an address can set.
+ * The form, in which a reader chooses workloads, numbers of keys and the steady load. It also shows
+ * numbers that only an address can set.
  */
 import { showCount } from '../measure/figures.ts';
 import { byId, html } from './dom.ts';

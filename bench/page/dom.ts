@@ -1,4 +1,4 @@
-/** Making elements. Texts become text nodes only, so nothing in a result is parsed as markup. */
+/** Makes elements. A text becomes a text node, so nothing in a result is parsed as markup. */
 
 type Attributes = Readonly<Record<string, string | number>>;
 

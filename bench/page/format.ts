@@ -1,4 +1,4 @@
-/** Formats figures for people: three significant digits, with their unit. */
+/** Formats figures with three significant digits and their unit. */
 
 /** Three significant digits, without an exponent: 0.0123, 1.23, 12.3, 123, 1230. */
 export function three(value: number): string {

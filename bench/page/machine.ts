@@ -7,7 +7,7 @@ import { showBytes, showMs } from './format.ts';
 import type { WorkerFacts } from './protocol.ts';
 import type { Environment } from './result.ts';
 
-/** Put in by the build: of the package that was bundled. */
+/** Set by the build: the version of the bundled package. */
 declare const __CAPSTAN_VERSION__: string;
 declare const __CORE_BYTES__: number;
 
@@ -18,8 +18,8 @@ interface UserAgentData {
 }
 
 /**
- * Engines that have no userAgentData, by what they write into the user agent; the first that
- * matches.
+ * Names of browsers without userAgentData, by a pattern of their user agent; the first that matches
+ * is used.
  */
 const AGENTS: readonly [pattern: RegExp, name: string][] = [
   [/Firefox\/(\d+)/, 'Firefox'],
@@ -69,7 +69,7 @@ export function showEnvironment(container: HTMLElement, e: Environment, known: b
   const entries: [string, string][] = [
     ['Browser', e.browser],
     ['Platform', e.platform],
-    ['Threads', e.threads > 0 ? String(e.threads) : 'not told'],
+    ['Threads', e.threads > 0 ? String(e.threads) : 'unknown'],
     ['Keys are hashed by', known ? keyTable : 'known after the start'],
     ['Steps of the clock', known ? clock : 'known after the start'],
     ['capstan', `${e.version}, WebAssembly core of ${showBytes(e.coreBytes)}`],

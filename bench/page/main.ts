@@ -1,6 +1,7 @@
 /**
  * `npm run bench:page [-- --port N] [-- --build-only]`: builds the page into build/page/ and serves
- * it on loopback until it is interrupted. The folder is plain files: to host it elsewhere, copy it.
+ * it on loopback until it is interrupted. The folder has static files only: to host the page
+ * elsewhere, copy it.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

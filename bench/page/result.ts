@@ -25,13 +25,13 @@ export const PERCENTILES = [0.5, 0.9, 0.99, 0.999, 1] as const;
 export interface SteadySide {
   /** Cycles a second that were held. */
   rate: number;
-  /** Mean nanoseconds of a cycle: the queue's three calls and the making of a key. */
+  /** Mean nanoseconds of a cycle: making a key and three calls of the queue. */
   cycleNs: number;
-  /** PERCENTILES of the time from due to done. */
+  /** PERCENTILES of the time from when a key is due until it is done. */
   latencies: number[];
   /**
-   * The delay of the event loop at the same percentiles: what a message had to wait that came in at
-   * a whole millisecond.
+   * The delay of the event loop at the same percentiles: how long a message waits that arrives at a
+   * whole millisecond.
    */
   delays: number[];
   /** The longest gap between two turns of the event loop. */
@@ -43,7 +43,7 @@ export interface SteadySide {
 }
 
 export interface Steady extends Pick<SteadyShape, 'live' | 'rate'> {
-  /** Planned seconds for each peer; a run that was stopped has fewer pauses. */
+  /** Planned seconds for each peer. The `pauses` of a stopped run are of a shorter time. */
   seconds: number;
   capstan: SteadySide;
   naive: SteadySide;
@@ -90,9 +90,9 @@ export function overlaps({ capstan, naive }: Row): boolean {
 /** A geometric mean of ratios, with the means of the lowest and the highest possible ratios. */
 export interface Mean {
   ratio: number;
-  /** Our fastest rounds over the slowest ones of the naive port. */
+  /** The ratio of our fastest round to the slowest round of the naive port. */
   low: number;
-  /** Our slowest rounds over the fastest ones of the naive port. */
+  /** The ratio of our slowest round to the fastest round of the naive port. */
   high: number;
 }
 
@@ -145,7 +145,7 @@ export function pageVerdict(rows: readonly Row[]): Verdict | undefined {
   };
 }
 
-/** The values that the given shares of all do not exceed; 0 without any. */
+/** The values at PERCENTILES, by nearest rank; 0 if there are no values. */
 export function percentiles(values: readonly number[]): number[] {
   const sorted = Float64Array.from(values).sort();
   return PERCENTILES.map((share) => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0);
@@ -185,7 +185,7 @@ export class SteadyTally {
     this.#group = groupOf(seconds);
   }
 
-  /** Measured so far, in milliseconds. */
+  /** The time that was measured so far, in milliseconds. */
   get ms(): number {
     return this.#ms;
   }

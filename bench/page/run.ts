@@ -1,10 +1,10 @@
 /**
- * Runs a plan: for each line a worker for each peer, which take turns (A B A B); the first round of
- * each is a warm-up.
+ * Runs a plan. For each line of the plan every peer has a worker, and the workers take turns (A B A
+ * B); the first round of each is a warm-up.
  *
- * Each peer has a worker of its own: a page cannot call the browser's collector, so in one heap
- * each peer would pay for the garbage of the other. Stopping ends the workers at once, also in the
- * middle of a round, and keeps the figures so far.
+ * In one worker the times of each peer would include collecting the garbage of the other one, as a
+ * page cannot call the browser's collector. A stop ends the workers at once, also in the middle of
+ * a round; the figures so far are kept.
  */
 import { type Item, type Plan, plannedItems, STEADY_TURNS, steadyShape } from './plan.ts';
 import {
@@ -26,11 +26,11 @@ export interface Progress {
 export interface Listener {
   facts(facts: WorkerFacts): void;
   progress(progress: Progress): void;
-  /** Called before a line is measured; with `undefined` before another part of the plan. */
+  /** Called before a line is measured, and with `undefined` before the steady load. */
   line(item: Item | undefined): void;
-  /** After each counted round. */
+  /** Called after each round but the warm-up. */
   sample(item: Item, samples: Samples): void;
-  /** While the load runs; turns count from 0. */
+  /** Called during the steady load. The first turn is 0. */
   slice(peer: PagePeerName, turn: number, slice: SteadySlice): void;
 }
 
@@ -48,8 +48,8 @@ export class WorkerError extends Error {
   }
 }
 
-/** A worker, with one request at a time. */
-class Hand {
+/** A worker of one peer, which takes one order at a time. */
+class PeerWorker {
   readonly #worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
   readonly #signal: AbortSignal;
   readonly #end = (): void => this.end();
@@ -128,26 +128,26 @@ async function measureItem(
   signal: AbortSignal,
   listener: Listener,
 ) {
-  const hands = { capstan: new Hand(signal), naive: new Hand(signal) };
+  const workers = { capstan: new PeerWorker(signal), naive: new PeerWorker(signal) };
   const samples: Samples = { capstan: [], naive: [] };
   try {
     steps.at(`${item.work}, ${countText(item.n)}: preparing`);
     for (const peer of PAGE_PEERS) {
-      const report = await hands[peer].ask({ type: 'prepare', peer, ...item });
+      const report = await workers[peer].ask({ type: 'prepare', peer, ...item });
       if (report.type === 'prepared') listener.facts(report.facts);
     }
     for (let round = 0; round <= plan.rounds; round++) {
       const name = round === 0 ? 'warm-up' : `round ${round} of ${plan.rounds}`;
       steps.at(`${item.work}, ${countText(item.n)}: ${name}`);
       for (const peer of PAGE_PEERS) {
-        const report = await hands[peer].ask({ type: 'round' });
+        const report = await workers[peer].ask({ type: 'round' });
         steps.advance(weightOf(item));
         if (report.type === 'round' && round > 0) samples[peer].push(report.ns);
       }
       if (round > 0) listener.sample(item, samples);
     }
   } finally {
-    for (const peer of PAGE_PEERS) hands[peer].end();
+    for (const peer of PAGE_PEERS) workers[peer].end();
   }
 }
 
@@ -160,12 +160,12 @@ async function measureSteady(
   const shape = steadyShape(plan);
   for (let turn = 0; turn < STEADY_TURNS; turn++) {
     for (const peer of PAGE_PEERS) {
-      const hand = new Hand(signal); // a new heap for each turn
+      const worker = new PeerWorker(signal); // a new heap for each turn
       const place = `steady load, turn ${turn + 1} of ${STEADY_TURNS}, ${peer}`;
       try {
         steps.at(`${place}: filling with ${countText(shape.live)}`);
         let seen = 0;
-        const report = await hand.ask({ type: 'steady', peer, shape }, (slice, warm) => {
+        const report = await worker.ask({ type: 'steady', peer, shape }, (slice, warm) => {
           if (warm) {
             steps.at(`${place}: warm-up`);
             return;
@@ -176,7 +176,7 @@ async function measureSteady(
         if (report.type === 'steady-done') listener.facts(report.facts);
         steps.advance(shape.ms + shape.warmUpMs);
       } finally {
-        hand.end();
+        worker.end();
       }
     }
   }

@@ -17,14 +17,15 @@ import {
   type SteadySide,
 } from './result.ts';
 
-/** The form of the fragment; a later form gets another number. */
+/** The version of the format. */
 const PREFIX = '#r1.';
 const LONGEST_FRAGMENT = 20_000;
 const LONGEST_TEXT = 60_000;
 const MOST_ROWS = 200;
 
 /**
- * Pauses are kept on a logarithmic scale of 64 steps from a microsecond to 100 s, a character each.
+ * A pause is one character: a step of a logarithmic scale with 64 steps from a microsecond to 100
+ * s.
  */
 const STEPS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const DECADES = 8;
@@ -212,7 +213,7 @@ function unpack(value: unknown): Result {
   const seen = new Set<string>();
   const unpacked = aList('rows', rows, 0, MOST_ROWS).map(unpackRow);
   for (const { work, n } of unpacked) {
-    if (seen.has(`${work} ${n}`)) throw new ShareError('a row stands there twice');
+    if (seen.has(`${work} ${n}`)) throw new ShareError('a row occurs twice');
     seen.add(`${work} ${n}`);
   }
   const result: Result = {
@@ -278,8 +279,7 @@ export const looksShared = (fragment: string): boolean => /^#r\d/.test(fragment)
 
 /** @throws ShareError for any fragment that is not a valid result */
 export async function decodeResult(fragment: string): Promise<Result> {
-  if (!fragment.startsWith(PREFIX))
-    throw new ShareError('its form is not one that this page knows');
+  if (!fragment.startsWith(PREFIX)) throw new ShareError('this page does not know its format');
   if (fragment.length > LONGEST_FRAGMENT)
     throw new ShareError(`it is longer than ${LONGEST_FRAGMENT} characters`);
   const text = fragment.slice(PREFIX.length);

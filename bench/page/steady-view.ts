@@ -1,6 +1,6 @@
 /**
- * The charts of the steady load: a strip of pauses for each peer on one scale, and the percentiles
- * of both as pairs of dots on one logarithmic axis, with the figures as text beside them.
+ * The charts of the steady load: a strip of pauses for each peer, both on one scale, and a row for
+ * each percentile, with a dot for each peer on a logarithmic axis and the figures as text.
  */
 import { html, svg } from './dom.ts';
 import { showMs, showNs, showRate, showRatio, showTime } from './format.ts';

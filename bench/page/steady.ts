@@ -1,15 +1,15 @@
 /**
  * A steady load on one peer: each millisecond the same number of keys falls due, and each of them
- * is one cycle (take the oldest key, finish it, add a new one), so that the queue keeps its live
- * keys and forgets as many as it learns. Runs in a worker.
+ * is one cycle: get the oldest key, finish it, add a new one. So the number of live keys stays the
+ * same. Runs in a worker.
  *
  * - Open loop: keys fall due at their time, however slow the peer is. So a pause delays all keys
  *   that fall due in it, and counts for each of them.
- * - The event loop is turned all the time by messages to itself; a gap between two turns is a
- *   pause, whatever caused it: a millisecond's cycles, a growing table, the garbage collector, the
+ * - The worker sends messages to itself all the time. The gap between two of them is a pause,
+ *   whatever caused it: the cycles of a millisecond, a growing table, the garbage collector, the
  *   operating system.
- * - Keys are as long as those of the workloads (36 characters), made anew for each cycle, the same
- *   for both peers.
+ * - Each cycle makes a new key, as long as those of the workloads (36 characters). Both peers get
+ *   the same keys.
  */
 import { release } from '../queue/capstan-peer.ts';
 import {
@@ -99,8 +99,8 @@ export function steadyLoad(
   while (next < live) addNew();
 
   /**
-   * The load for a while; the due times start anew, so that what the warm-up fell behind is not
-   * paid here.
+   * Runs the load for a time. The due times start anew, so that a backlog of the warm-up does not
+   * count.
    */
   const run = (duration: number, warm: boolean): Promise<void> =>
     new Promise((resolve, reject) => {

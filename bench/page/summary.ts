@@ -1,6 +1,6 @@
 /**
- * The few figures above the charts. Empty boxes are drawn from the beginning, so that nothing moves
- * when figures come.
+ * The few figures above the charts. Empty boxes are drawn before the run, so that nothing on the
+ * page moves when figures come.
  */
 import { showCount } from '../measure/figures.ts';
 import { html } from './dom.ts';

@@ -22,7 +22,7 @@ export interface Round {
   operations: number;
 }
 
-/** Prepares the data and gives the function that makes a round. */
+/** Prepares the data and returns the function that runs a round. */
 export function prepareWork(peerName: PagePeerName, work: string, n: number): () => Round {
   const workload = workloads[work];
   if (workload === undefined)

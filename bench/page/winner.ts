@@ -1,6 +1,6 @@
 /**
- * What the page says first: which side wins on this browser and by how much, over all works and for
- * each of them, or that the difference is within the noise.
+ * The first section of the page: which side wins on this browser and by how much, over all works
+ * and for each of them, or that the difference is within the noise.
  */
 import { html } from './dom.ts';
 import { showRatio } from './format.ts';

@@ -1,7 +1,7 @@
 /**
- * The worker: the packaged capstan or the naive port, one of them, in a heap of its own, so that
- * neither pays for the other's garbage or for what the other taught the compiler. Errors go to the
- * page with their code.
+ * The worker. It runs Capstan (the built package) or the naive port in a heap of its own, so that
+ * the garbage and the type feedback of one do not slow the other. Errors go to the page with their
+ * code.
  */
 import type { Order, Report, WorkerFacts } from './protocol.ts';
 import { steadyLoad } from './steady.ts';
@@ -56,7 +56,7 @@ async function obey(order: Order): Promise<Report> {
       round = prepareWork(order.peer, order.work, order.n);
       return { type: 'prepared', facts: facts() };
     case 'round':
-      if (round === undefined) throw new Error('a round expected a work to be prepared before');
+      if (round === undefined) throw new Error('expected the order "prepare" before "round"');
       return { type: 'round', ...round() };
     case 'steady':
       await steadyLoad(order.peer, order.shape, (slice, warm) =>

@@ -5,8 +5,9 @@
  * each run in a process of its own, medians. The goal is a quarter of the naive port's for the
  * 99.9th percentile of the delay and for the time in collections.
  *
- * Two lower limits run once: `ring` only holds the same items, so its collections are those of the
- * items; `none` has no queue and no items, so its delays are those of the machine and the timer.
+ * Two lower limits run once: `ring` only holds the same items, so its collections show the cost of
+ * the items; `none` has no queue and no items, so its delays show those of the machine and the
+ * timer.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -95,7 +96,9 @@ for (const [column, title] of [
   );
 }
 const strings = of(runs.ring ?? [], 'gcMs') / of(theirs, 'gcMs');
-console.log(`floor: the items alone cost ${strings.toFixed(2)} of naive's time in collections`);
+console.log(
+  `lower limit: the items alone cost ${strings.toFixed(2)} of naive's time in collections`,
+);
 for (const [peer, all] of Object.entries(runs)) {
   const least = Math.min(...all.map((one) => one.cycles));
   if (least < asked * 0.99) console.log(`${peer} did not keep up: ${least} of ${asked} cycles`);

@@ -13,8 +13,8 @@ function must(got: number, want: number, work: string): void {
 }
 
 /**
- * The slots of n pinned keys of a queue that is kept. For a random-like order, each is 7919 places
- * after the one before.
+ * The slots of n pinned keys of a queue. Each is 7919 places after the one before, so that their
+ * order looks random.
  */
 function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
   const queue = new WorkQueue();
@@ -24,8 +24,8 @@ function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
 }
 
 /**
- * A work for n keys: prepares a queue and returns the run, which returns the number of keys that
- * passed through the queue.
+ * A work for n keys: prepares a queue and returns a function that runs the work once. That returns
+ * the number of keys that passed through the queue.
  */
 export const slotWorks: Record<string, (n: number) => () => number> = {
   'slot-cycle': (n) => {

@@ -3,11 +3,11 @@
  * once. Memory must depend on the live keys only, not on the number of keys that were ever added,
  * and each key must come out exactly as often as it was added.
  *
- * The life of a key: a quarter of the keys wait first, at most as long as half of the live keys
- * take to pass. All become ready, are handed out in turn, stay in processing while a quarter of the
- * live keys passes, and are done by an equal string, not the same one. One in 64 is added again
- * while it is processed and comes a second time. One in 16 is too long for its record. One in 16
- * that is ready is added again at once, which must have no effect.
+ * What happens to a key: a quarter of the keys wait first, at most for the time in which half of
+ * the live keys are handed out. All become ready, are handed out in turn, stay in processing while
+ * a quarter of the live keys is handed out, and are finished by an equal string, not by the same
+ * one. One in 64 is added again while it is processed and comes a second time. One in 16 is too
+ * long for its record. One in 16 that is ready is added again at once, which must have no effect.
  */
 import { DelayingQueue, FakeClock } from 'capstan/workqueue';
 

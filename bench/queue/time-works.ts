@@ -22,7 +22,7 @@ const OPERATIONS = 1_000_000;
 
 interface Contender {
   peer: string;
-  /** Runs the work once and returns how many operations that was. */
+  /** Runs the work once and returns its number of operations. */
   run(): number;
 }
 

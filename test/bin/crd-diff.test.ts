@@ -1,7 +1,7 @@
 /**
- * `capstan crd diff`: each rule by an example and, in the other direction, what is none; and at
- * random, that whatever a server takes by the old schema and changes or refuses by the new one is
- * reported.
+ * `capstan crd diff`: every rule has an example, which is compared in both directions. With random
+ * schemas, each object that a server accepts by the old schema and changes or refuses by the new
+ * one is reported.
  */
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,7 +55,10 @@ const items = (of: StructuralSchema, type?: 'set' | 'map' | 'atomic', ...keys: s
   ...(keys.length === 0 ? {} : { 'x-kubernetes-list-map-keys': keys }),
 });
 
-/** A member `a` of the spec before and after; what is reported there and back. */
+/**
+ * A member `a` of the spec before and after a change; the reports for the change and for its
+ * reverse.
+ */
 const MEMBERS: [what: string, StructuralSchema, StructuralSchema, string[], string[]][] = [
   ['type-changed', text, int, ['spec.a: type-changed: string → integer'], ['type-changed']],
   ['type-changed', { type: 'integer' }, { type: 'number' }, ['type-changed'], ['type-changed']],
@@ -227,7 +230,7 @@ const MEMBERS: [what: string, StructuralSchema, StructuralSchema, string[], stri
   ],
 ];
 
-/** The definition before and after; what is reported there and back. */
+/** A change of the definition; the reports for the change and for its reverse. */
 const DEFINITIONS: [string, (crd: CustomResourceDefinition) => void, string[], string[]][] = [
   [
     'scope-changed',
@@ -524,7 +527,7 @@ describe('breaking changes at random', () => {
         if (old === undefined) continue;
         const next = await client.create(foxV2, fox, { dryRun: true }).catch(() => undefined);
         if (JSON.stringify(next?.spec) === JSON.stringify(old.spec)) continue;
-        // A null that was dropped may be kept: that allows more.
+        // The new schema may keep a null that the old one dropped, which allows more.
         if (next !== undefined && JSON.stringify(old.spec) !== JSON.stringify(fox.spec)) continue;
         broken.add(name);
         if (!reported.has(name))
@@ -562,7 +565,7 @@ describe('capstan crd diff', () => {
     });
   });
 
-  it('exits with 0 without one, and with those that are allowed', async () => {
+  it('exits with 0 without breaking changes, and if all of them are allowed', async () => {
     const none = { code: 0, stdout: 'no breaking change\n', stderr: '' };
     expect(await capstan('crd', 'diff', old, old)).toEqual(none);
     const allow = ['--allow', 'field-removed:spec.b', '--allow', 'limit-tightened'];
@@ -571,7 +574,7 @@ describe('capstan crd diff', () => {
     expect(await capstan('crd', 'diff', old, now, ...other)).toMatchObject({ code: 2 });
   });
 
-  it('compares with a cluster, of which other definitions do not count', async () => {
+  it('compares with a cluster, and ignores its other definitions', async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     await using transport = server.transport();

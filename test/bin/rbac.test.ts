@@ -1,4 +1,6 @@
-/** `capstan rbac`: Roles for a record or an audit log, and how Roles that are there differ. */
+/**
+ * `capstan rbac`: the Roles for a record or an audit log, and how existing Roles differ from them.
+ */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +42,7 @@ const record = (...entries: Entry[]): string =>
 const INFORMER = { by: { informer: 1 } };
 const ELECTION = { namespace: 'web', by: { 'leader election': 1 } };
 
-/** What a controller of Websites asked in a test. */
+/** The requests of a controller of Websites in a test. */
 const WEBSITE = [
   entry('get', '', { path: '/apis/example.com/v1', resource: undefined }),
   entry('list', 'example.com:websites', INFORMER),
@@ -133,7 +135,7 @@ describe('prints', () => {
     expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
   });
 
-  test('names and namespaces exactly as they were asked', async () => {
+  test('exactly the recorded names and namespaces, with --exact', async () => {
     const file = record(...WEBSITE);
     const roles = await printed(file, '--exact');
     const documents = parseAllDocuments(roles).map((each) => each.toJS());
@@ -151,7 +153,7 @@ describe('prints', () => {
     expect(await checked(file, write(roles, 'yaml'), '--exact')).toEqual(['equal']);
   });
 
-  test('a namespace of its own stays one, also if others are all', async () => {
+  test('a Role for requests in one namespace alone, beside the ClusterRole', async () => {
     const config = entry('get', 'secrets', { namespace: 'web', names: ['tls'] });
     const documents = parseAllDocuments(await printed(record(...WEBSITE, config)));
     const [all, own] = documents.map((each) => JSON.stringify(each.toJS()));
@@ -161,7 +163,7 @@ describe('prints', () => {
     expect(parse(await printed(record(...reads))).kind).toBe('ClusterRole');
   });
 
-  test('a Role for each namespace where nothing is asked in all', async () => {
+  test('a Role for each namespace if no request is for all namespaces', async () => {
     const file = record(
       entry('get', 'secrets', { namespace: 'a', names: ['x'] }),
       entry('list', 'nodes', INFORMER),
@@ -196,7 +198,7 @@ describe('prints', () => {
     });
   });
 
-  test('one ClusterRole, where namespaces come and go', async () => {
+  test('one ClusterRole, with --all-namespaces', async () => {
     const file = record(
       entry('get', 'secrets', { namespace: 'a', names: ['x'] }),
       entry('get', 'secrets', { namespace: 'b', names: ['y'] }),
@@ -211,8 +213,9 @@ describe('prints', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('--exact or --all-namespaces')]);
   });
 
-  // The API server refused the approval, as no request says what its admission plugin checks.
-  test('what an approval of certificates needs', async () => {
+  // The API server refused the approval: its admission plugin checks a permission that is in no
+  // request.
+  test('the permission that an approval of certificates also needs', async () => {
     const requests = 'certificates.k8s.io:certificatesigningrequests';
     const file = record(
       entry('update', `${requests}/approval`),
@@ -227,7 +230,7 @@ describe('prints', () => {
     expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
   });
 
-  // A program that wrote Leases was refused those whose names its first run had not met.
+  // The API server refused writes of Leases whose names were not in the record of the first run.
   test('Leases of any name where the program lists them, not those of elections', async () => {
     const leases = 'coordination.k8s.io:leases';
     const [own, all] = [{ namespace: 'default' }, { namespace: 'web' }];
@@ -251,7 +254,7 @@ describe('prints', () => {
     ]);
   });
 
-  test('nothing that every user may do, unless it is wanted', async () => {
+  test('no permission that every user has, unless --all asks for it', async () => {
     const review = entry('create', 'authorization.k8s.io:selfsubjectaccessreviews');
     const file = record(
       ...WEBSITE,
@@ -267,7 +270,7 @@ describe('prints', () => {
     expect(await checked(file, write(roles, 'yaml'))).toEqual(['equal']);
   });
 
-  test('several records together; the last line of a run counts', async () => {
+  test('the requests of several records; of each run the last line counts', async () => {
     const [one, two] = [{ run: '1' }, { run: '2' }];
     const get = (count: number, run: object): Entry =>
       entry('get', 'pods', { namespace: 'a', ...run, count, by: { x: count } });
@@ -275,7 +278,7 @@ describe('prints', () => {
     expect(await printed(file, record(get(2, {})))).toContain('# get: x, 8 requests');
   });
 
-  test('without the code that does not count', async () => {
+  test('no requests of the code that --ignore names', async () => {
     const by = { 'test (file:///app/test/a.ts:1)': 2, 'reconcile (file:///app/main.ts:1)': 3 };
     const file = record(
       entry('get', 'pods', { namespace: 'a', count: 5, by }),
@@ -286,7 +289,7 @@ describe('prints', () => {
     expect(roles).toContain('# get: reconcile (file:///app/main.ts:1), 3 requests');
   });
 
-  test('what an address gives', async () => {
+  test('the Roles for a record at an address', async () => {
     const text = WEBSITE.map((each) => `${JSON.stringify(each)}\n`).join('');
     const server = createServer((_, response) => response.end(text)).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
@@ -298,7 +301,7 @@ describe('prints', () => {
   });
 });
 
-test('an audit log is a record of its users', async () => {
+test('an audit log is read as a record of the requests of a user', async () => {
   const event = (verb: string, user: string, more: object, id = `${files++}`): string =>
     `${JSON.stringify({
       kind: 'Event',
@@ -329,7 +332,7 @@ test('an audit log is a record of its users', async () => {
       responseStatus: { code: 403 },
     }),
     event('get', 'web', { requestURI: '/metrics?x=1' }),
-    // The apply made its object.
+    // This apply created its object.
     event('patch', 'web', {
       objectRef: { resource: 'configmaps', namespace: 'a', name: 'm' },
       responseStatus: { code: 201 },
@@ -351,7 +354,7 @@ test('an audit log is a record of its users', async () => {
 describe('checks', () => {
   const file = record(...WEBSITE);
 
-  test('a rule that is missing, with who asked and how often', async () => {
+  test('a missing rule, with the code that sent the requests and their number', async () => {
     const smaller = write(PRINTED.replace('    verbs: [list, watch]', '    verbs: [list]'), 'yaml');
     const said = 'too small: watch of websites (example.com) is missing: informer, 1 request';
     expect(await checked(file, smaller)).toEqual([said]);
@@ -490,7 +493,7 @@ describe('checks', () => {
       expect(await checked(file, changed, '--allow-wider')).toEqual(['equal']);
   });
 
-  test('rules with wildcards cover what they stand for', async () => {
+  test('rules with wildcards cover all that they match', async () => {
     const any = role('- {apiGroups: ["*"], resources: ["*"], verbs: ["*"]}\n');
     expect(await checked(file, any, '--allow-wider')).toEqual(['equal']);
     const urls = record(entry('get', '', { path: '/metrics/slis', resource: undefined }));

@@ -138,7 +138,7 @@ describe.each(ROWS.map((row) => [row.name, row] as const))('%s', (_, row) => {
     server.put('gone');
     const run = informer.run();
     await clock.settle();
-    // a failure, for the functions that are called on failures
+    // causes a failure, for the functions that are called on failures
     server.closeWatches(new Error('cut'));
     await clock.run(40_000);
     server.put('b');

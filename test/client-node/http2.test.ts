@@ -80,11 +80,11 @@ describe('a server that offers HTTP/2', () => {
     });
     const transport = http2Transport(url);
     await Promise.all(Array.from({ length: 7 }, () => openWatch(transport)));
-    for (let i = 0; i < 5; i++) await ask(transport); // the ninth place is used again and again
+    for (let i = 0; i < 5; i++) await ask(transport); // each of these uses the ninth stream
     expect(sessions).toHaveLength(3);
   });
 
-  test('loses additional connections that have been idle for 90 s', async () => {
+  test('closes additional connections that have been idle for 90 s', async () => {
     const clock = new FakeClock();
     const { url, sessions } = await startServer(watchOrAnswer, {
       settings: { maxConcurrentStreams: 2 },
@@ -102,7 +102,7 @@ describe('a server that offers HTTP/2', () => {
     expect(await Promise.all(peak.map((reader) => kindOf(reader.next())))).toEqual(
       Array(5).fill('aborted'),
     );
-    await ask(transport); // round trips, in which the streams have ended
+    await ask(transport); // after a round trip the streams have ended
     clock.step(90_000);
     await expect
       .poll(async () => {
@@ -114,7 +114,7 @@ describe('a server that offers HTTP/2', () => {
   });
 
   // Each request left its connection open until the next one after 90 s.
-  test('that allows no stream at all refuses, without repeated dials', async () => {
+  test('that allows no stream is refused, with one connection a request', async () => {
     const { url, sessions } = await startServer(watchOrAnswer, {
       settings: { maxConcurrentStreams: 0 },
     });
@@ -135,7 +135,7 @@ describe('a server that offers HTTP/2', () => {
     }
   });
 
-  test('is not sent what HTTP forbids; the place is given back', async () => {
+  test('does not get requests that HTTP forbids, and these take no stream', async () => {
     const { url } = await startServer(watchOrAnswer, { settings: { maxConcurrentStreams: 1 } });
     const transport = http2Transport(url);
     const requests: TransportRequest[] = [

@@ -1,4 +1,4 @@
-/** The flags of a program: what they give, their help, and what is told about wrong ones. */
+/** The flags of a program: their values, their help, and the errors about wrong ones. */
 import { type MainFlagTable, mainFlags } from 'capstan/client-node';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { expectError } from '../helpers/expect-error.ts';
@@ -51,7 +51,7 @@ test('a boolean flag may be turned off', () => {
   expect(given('--leader-elect=true').values['leader-elect']).toBe(true);
 });
 
-test('--help gives the text, and judges nothing else', () => {
+test('--help gives the text, and other flags are not checked', () => {
   const expected = `Makes Websites.
 
 Flags:
@@ -67,7 +67,7 @@ Flags:
   expect(given('--wrong', '-h', 'more').help).toBe(expected);
 });
 
-describe('a wrong argument is told with what was meant', () => {
+describe('the error about a wrong argument names the flag that was probably meant', () => {
   test.each<[args: string[], message: string]>([
     [['--contxt=a'], '"--contxt" is no flag: did you mean "--context"?'],
     [['--kube-config', 'a'], '"--kube-config" is no flag: did you mean "--kubeconfig"?'],
@@ -95,7 +95,7 @@ describe('a wrong argument is told with what was meant', () => {
   });
 });
 
-describe('a program that declares wrong flags is told', () => {
+describe('a wrong declaration of a flag is an error', () => {
   const help = 'a';
   test.each<[flags: Record<string, unknown>, message: RegExp]>([
     [{ context: { type: 'string', help } }, /another name/],

@@ -131,7 +131,7 @@ interface Scale {
   status?: { replicas: number };
 }
 
-/** Of `CN=e2e`, signed with a key that was thrown away. */
+/** A certificate signing request of `CN=e2e`; its key was not kept. */
 const REQUEST = [
   'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlISE1IQUNBUUF3RGpFTU1Bb0dBMVVFQXd3RFpUSmxNRmt3RXdZ',
   'SEtvWkl6ajBDQVFZSUtvWkl6ajBEQVFjRApRZ0FFcmNxenFHMEd4d24rZmpTNmpTSUR1V0xqNFg2L1VlWVZaeDN1LzZicWRkT3V1',
@@ -255,7 +255,7 @@ describe('each verb', () => {
 
   // Lists of built-in kinds have no kind in their items: a patch from an answer to such an item
   // removed it, which the server refuses, and an Event on one was refused by the recorder.
-  test('shows the kind of every object, and patches from one to the other', async () => {
+  test('gives every object with its kind, so that patches between any two are right', async () => {
     const made = await client.create(Deployments, deployment('kinds'));
     const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
     await client.create(ConfigMaps, configMap('kinds', { page: '1' }));
@@ -389,7 +389,7 @@ describe('server-side apply', () => {
     });
     const taken = await client.apply(ConfigMaps, theirs, { fieldOwner: 'theirs', force: true });
     expect(taken.data).toEqual({ page: '2', own: 'a' });
-    // What an owner no longer applies goes, unless another has it.
+    // A field that an owner no longer applies is removed, unless another owner has it.
     expect((await mine.apply(ConfigMaps, configMap('applied', {}))).data).toEqual({ page: '2' });
     expect((await raw<ConfigMap>(`${MAPS}/applied`)).data).toEqual({ page: '2' });
     await expect(newClient({ transport }).apply(ConfigMaps, theirs)).rejects.toMatchObject({
@@ -546,7 +546,7 @@ describe('dry run and validation', () => {
     await expect(dry.create(ConfigMaps, configMap('No_Name'))).rejects.toSatisfy(isInvalid);
   });
 
-  test('unknown fields are warned of, refused, or ignored, as is asked', async () => {
+  test('fieldValidation: unknown fields are warned of, refused or ignored', async () => {
     const object = { ...widget('unknown'), spec: { size: 1, shape: 'round' } };
     await client.create(Widgets, object);
     expect(warnings.map(({ text }) => text)).toEqual(['unknown field "spec.shape"']);
@@ -568,7 +568,7 @@ describe('dry run and validation', () => {
 });
 
 describe('helpers', () => {
-  test('bring objects to a state', async () => {
+  test('createOrUpdate and createOrPatch write what differs', async () => {
     const bring = (page: string) =>
       createOrUpdate(client, ConfigMaps, at('brought'), (draft) => {
         draft.data = { page };
@@ -591,7 +591,7 @@ describe('helpers', () => {
     });
   });
 
-  test('count without losing a step, where ten do so at once', async () => {
+  test('retryOnConflict: ten concurrent counters lose no step', async () => {
     await client.create(ConfigMaps, configMap('counter', { n: '0' }));
     const one = () =>
       retryOnConflict({ ...defaultRetry, steps: 200 }, async () => {
@@ -602,7 +602,7 @@ describe('helpers', () => {
     expect((await raw<ConfigMap>(`${MAPS}/counter`)).data).toEqual({ n: '10' });
   });
 
-  test('keep to a namespace', async () => {
+  test('newNamespacedClient reads and writes in one namespace', async () => {
     await client.create(Namespaces, { metadata: { name: 'team' } });
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, { metadata: { name: 'a' } });
@@ -613,7 +613,7 @@ describe('helpers', () => {
     expect((await team.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 
-  test('discover kinds', async () => {
+  test('Discovery finds resources by their kinds', async () => {
     const discovery = new Discovery(transport);
     expect(await discovery.resourceFor({ group: 'apps', kind: 'Deployment' })).toMatchObject({
       version: 'v1',
@@ -660,7 +660,7 @@ test('a client reads its own writes from a cache that follows the server', async
           body: { metadata: { finalizers: null } },
         });
       } else if (i % 5 === 1) {
-        // Deleted by another name of the same thing.
+        // Deletes it by deleteAllOf.
         await cached.create(Widgets, widget('own', { size: -1 }));
         await cached.deleteAllOf(Widgets, {
           namespace: 'default',

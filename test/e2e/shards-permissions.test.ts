@@ -108,7 +108,7 @@ test('the Role of the page is enough for shards, and no verb of it is too many',
     'both have slots',
     () => owned(a) > 0 && owned(b) > 0 && owned(a) + owned(b) === 64,
   );
-  // It is written anew, by create.
+  // The coordinator writes the map anew, by create.
   await admin.delete(ConfigMap, { namespace, name: ID });
   await eventually('the map is there again', async () => {
     await admin.get(ConfigMap, { namespace, name: ID });
@@ -122,7 +122,7 @@ test('the Role of the page is enough for shards, and no verb of it is too many',
   expect([...reconciled]).toEqual(expect.arrayContaining(['one', 'two']));
   const entries = [a, b].flatMap(({ manager }) => manager.accessRecord.entries());
   const refused = entries.filter((entry) => entry.refused > 0);
-  // The names that exist are counted if this is allowed; they need not be.
+  // Shards also count the Namespaces and write Events if this is allowed; they need neither.
   expect(new Set(refused.map(({ resource }) => resource))).toEqual(
     new Set(['namespaces', 'events']),
   );

@@ -13,7 +13,7 @@ import type { Behaviour } from './shards/settings.ts';
 
 const seed = testSeed();
 const MINUTES = 60_000;
-/** Work takes less, so a run that is older waits for the answer to its write. */
+/** A reconcile takes less before its write, so an older run waits for the answer to its write. */
 const IN_WRITE_MS = 300;
 
 beforeAll(requireBuilt);
@@ -41,7 +41,7 @@ describe(`a replica that is stopped (CAPSTAN_SEED=${seed})`, () => {
     return victim;
   }
 
-  /** The others take its slots, and do what it has not done, while it is stopped. */
+  /** While it is stopped, the other replicas take its slots and reconcile its objects. */
   async function othersTakeOver(victim: FleetMember): Promise<void> {
     fleet.remove(victim);
     await fleet.settled();
@@ -63,7 +63,7 @@ describe(`a replica that is stopped (CAPSTAN_SEED=${seed})`, () => {
     await fleet.settled();
   }
 
-  /** The runs that began and did not end. */
+  /** Reconciles that have begun and not ended. */
   function underWay(victim: FleetMember): { run: number; key: string; at: number }[] {
     const entries = victim.entries();
     const ended = new Set(entries.flatMap((one) => (one.kind === 'end' ? [one.run] : [])));
@@ -72,7 +72,7 @@ describe(`a replica that is stopped (CAPSTAN_SEED=${seed})`, () => {
     );
   }
 
-  /** What became of runs: the error, or that the write was acknowledged. */
+  /** The outcomes of reconciles: the error, or that the API server acknowledged the write. */
   function outcomes(victim: FleetMember, runs: readonly { run: number }[]): string[] {
     const entries = victim.entries();
     return runs.map(({ run }) => {
@@ -116,7 +116,7 @@ describe(`a replica that is stopped (CAPSTAN_SEED=${seed})`, () => {
     6 * MINUTES,
   );
 
-  /** Stops it while the network has its writes and the API server has not. */
+  /** Stops it after it has sent writes, which the proxy keeps from the API server. */
   async function stopInWrites(victim: FleetMember): Promise<{ run: number; key: string }[]> {
     victim.proxy.hold();
     await eventually('it waits for answers', () => {

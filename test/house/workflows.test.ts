@@ -34,13 +34,13 @@ it('there is one for each change and one for releases', () => {
 });
 
 describe.each(workflows)('%s', (_path, workflow) => {
-  it('uses actions of the host itself, each at a tag', () => {
+  it('uses only actions of the organisation "actions", each at a tag', () => {
     const used = stepsOf(workflow).flatMap(({ uses }) => uses ?? []);
     expect(used.length).toBeGreaterThan(1);
     expect(used.filter((action) => !/^actions\/[\w-]+@v\d+$/.test(action))).toEqual([]);
   });
 
-  it('reads, and leaves no credentials in the checkout', () => {
+  it('has the permission to read alone, and leaves no credentials in the checkout', () => {
     expect(workflow.permissions).toEqual({ contents: 'read' });
     const checkouts = stepsOf(workflow).filter(({ uses }) => uses?.startsWith('actions/checkout'));
     for (const { with: options } of checkouts)
@@ -55,13 +55,13 @@ describe.each(workflows)('%s', (_path, workflow) => {
     expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
   });
 
-  it('gets nothing that others write into a command', () => {
+  it('writes no expression, which may hold the text of others, into a command', () => {
     const runs = stepsOf(workflow).flatMap(({ run }) => run ?? []);
     expect(runs.filter((run) => run.includes('${{'))).toEqual([]);
   });
 });
 
-it('only the job that publishes signs, and only the one that makes the release writes', () => {
+it('only the job publish may sign, and only the job release may write', () => {
   const [, release] = workflows.find(([path]) => path.endsWith('release.yml')) ?? [];
   const given = Object.entries(release?.jobs ?? {}).map(([name, job]) => [name, job.permissions]);
   expect(Object.fromEntries(given)).toEqual({

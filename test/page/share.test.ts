@@ -87,7 +87,7 @@ describe('a shared result', () => {
 
 describe('a hostile or broken fragment', () => {
   it.each<[string, string | Promise<string>, RegExp]>([
-    ['of another form', '#r2.AAAA', /not one that this page knows/],
+    ['of another form', '#r2.AAAA', /does not know its format/],
     ['that is empty', '#r1.', /characters that do not belong/],
     ['with markup', '#r1.<img src=x onerror=alert(1)>', /characters that do not belong/],
     ['that is longer than any result', `#r1.${'A'.repeat(20_001)}`, /longer than 20000 characters/],
@@ -120,7 +120,7 @@ describe('a hostile or broken fragment', () => {
     [
       'with a row twice',
       changed((list) => void inside(list, 3).push(inside(list, 3, 0))),
-      /stands there twice/,
+      /occurs twice/,
     ],
     [
       'with more rows than a page should draw',

@@ -170,7 +170,7 @@ describe('the proxy', () => {
     expect((await fetch(`${view.url}api/v1/pods`)).status).toBe(502);
   });
 
-  it('cuts a cut body, so that it never seems complete', async () => {
+  it('resets the connection if the body is cut, so that it never seems complete', async () => {
     cluster.server.inject({ do: 'drop', afterBytes: 100, times: 1 });
     const answer = await fetch(`${view.url}api/v1/pods`);
     await expect(answer.text()).rejects.toThrow();
@@ -326,7 +326,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   });
 
   // A Pod whose node is lost was shown as starting, and one that was being deleted as "Running".
-  it('shows a Pod on a lost node as unknown, and a deleted one as leaving', async () => {
+  it('shows a Pod on a lost node as unknown, and a deleted one as terminating', async () => {
     await open();
     const pod = await firstRunning();
     const { name } = pod.metadata;

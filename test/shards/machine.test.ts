@@ -1,4 +1,4 @@
-/** What a replica does with single answers that the simulation seldom draws. */
+/** A replica with answers that the simulation seldom generates. */
 import { describe, expect, it } from 'vitest';
 import { hashText } from '../../bindings/base/json-value.ts';
 import type { LeaseView, MemberState } from '../../bindings/shards/cluster-view.ts';
@@ -158,9 +158,9 @@ describe('a replica', () => {
     rig.names = names;
     const first = rig.machine.map?.edges;
     rig.run(100_000);
-    // Alone, it has nothing to share.
+    // A single replica moves no slots.
     expect(rig.machine.map?.edges).toBe(first);
-    // Another one, that has only light slots.
+    // A second replica, which owns only slots with few objects.
     const map = rig.machine.map;
     if (map === undefined) throw new Error('there is no map');
     const heavy = Array.from({ length: SLOTS }, (_, slot) => weigh(slot)).indexOf(200);
@@ -277,7 +277,7 @@ describe('the Lease of a replica', () => {
     expect(lease({ ...written, reads: 2, more: { anything: [] } })).toEqual(known);
   });
 
-  it('acknowledges nothing in another form, so no slot of its replica is given away', () => {
+  it('with another format acknowledges nothing, so its replica keeps its slots', () => {
     expect(lease({ ...written, holding: [1] })).toBeUndefined();
     const rig = new Rig();
     const content = { holder: 'b', duration: 15_000, state: undefined };
@@ -293,7 +293,7 @@ describe('the Lease of a replica', () => {
       renew();
     }
     expect(new Set(rig.owners())).toEqual(new Set(['']));
-    // It renews its Lease no more.
+    // It no longer renews its Lease.
     rig.run(20_000);
     expect(new Set(rig.owners())).toEqual(new Set(['a']));
   });

@@ -37,7 +37,7 @@ describe('images', () => {
     ['Registry/web', 'Always'],
     [`web@${SHA}`, 'IfNotPresent'],
     [`web:latest@${SHA}`, 'Always'],
-    // No names of images: they have no tag, and no default tag either.
+    // These are not names of images, so they have no tag, also not the default one.
     ['-1', 'IfNotPresent'],
     ['a.b/c d', 'IfNotPresent'],
     ['Busybox', 'IfNotPresent'],
@@ -61,7 +61,7 @@ describe('integers that are too large for their field', () => {
   const apply = (api: ApiRequests, body: object) =>
     api.send('PATCH', `${POLICIES}/a`, { query: { fieldManager: 'm' }, body, type: APPLY_PATCH });
 
-  test('are cut to their bits where they are applied, and then validated', async () => {
+  test('lose their higher bits in an apply, and are then validated', async () => {
     const { api } = await startApi();
     const { status, body } = await apply(api, policy(2 ** 31));
     expect([status, causes(body)[0]]).toEqual([
@@ -72,7 +72,7 @@ describe('integers that are too large for their field', () => {
     expect(cut.body.spec).toMatchObject({ ingress: [{ ports: [{ endPort: 90 }] }] });
   });
 
-  test('are cut by a strategic patch, and refused by the other patches and in a body', async () => {
+  test('lose their higher bits in a strategic patch; others are refused', async () => {
     const { api } = await startApi();
     const path = `/apis/apps/v1/${IN}/deployments`;
     await api.make(path, of('apps/v1', 'Deployment', { spec: { ...WORKLOAD, replicas: 1 } }));
@@ -87,7 +87,7 @@ describe('integers that are too large for their field', () => {
   });
 });
 
-test('anything may be applied to a port by name or number, until it is read', async () => {
+test('an apply of an object as a port is a conflict, and an internal error if forced', async () => {
   const { api } = await startApi();
   const service = (targetPort: unknown): object =>
     of('v1', 'Service', { spec: { ports: [{ port: 80, targetPort }] } });
@@ -102,7 +102,7 @@ test('anything may be applied to a port by name or number, until it is read', as
   expect((await apply({ fieldManager: 'm', force: 'true' })).status).toBe(500);
 });
 
-test('a scalar alone may be applied to a quantity', async () => {
+test('an apply of an object to a quantity is an internal error', async () => {
   const { api } = await startApi();
   const quota = (cpu: unknown): object => of('v1', 'ResourceQuota', { spec: { hard: { cpu } } });
   await api.make(`/api/v1/${IN}/resourcequotas`, quota('1'));
@@ -112,7 +112,7 @@ test('a scalar alone may be applied to a quantity', async () => {
   expect(status).toBe(500);
 });
 
-test('autoscaler rules need policies; rules without the list are filled', async () => {
+test('scaling rules of an autoscaler need policies; a missing list gets the default', async () => {
   const { api } = await startApi();
   const path = `/apis/autoscaling/v2/${IN}/horizontalpodautoscalers`;
   const autoscaler = (scaleDown: object): object =>
@@ -132,7 +132,7 @@ test('autoscaler rules need policies; rules without the list are filled', async 
   expect(made.spec.behavior).toMatchObject({ scaleDown: { policies: [{ type: 'Percent' }] } });
 });
 
-test('a PriorityClass stays in its first generation', async () => {
+test('the generation of a PriorityClass stays 1', async () => {
   const { api } = await startApi();
   const path = '/apis/scheduling.k8s.io/v1/priorityclasses';
   const made = await api.make(path, of('scheduling.k8s.io/v1', 'PriorityClass', { value: 1 }));
@@ -141,7 +141,7 @@ test('a PriorityClass stays in its first generation', async () => {
   expect(body.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
 });
 
-test('an update of a DaemonSet without its template generation owns it', async () => {
+test('an update of a DaemonSet without its template generation becomes its owner', async () => {
   const { api } = await startApi();
   const path = `/apis/apps/v1/${IN}/daemonsets`;
   const object = of('apps/v1', 'DaemonSet', { spec: WORKLOAD });
@@ -176,30 +176,27 @@ test('a Job without labels gets those of its Pods, unless its name is generated'
 test.for([
   ['CustomResourceDefinition', 'apiextensions.k8s.io/v1', 'customresourcedefinitions'],
   ['APIService', 'apiregistration.k8s.io/v1', 'apiservices'],
-] as const)(
-  'the beginning of a made-up name is no name of a %s',
-  async ([kind, apiVersion, plural]) => {
-    const { api } = await startApi();
-    const schema = { openAPIV3Schema: { type: 'object' } };
-    const spec =
-      kind === 'APIService'
-        ? { group: 'a.example', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 }
-        : {
-            group: 'a.example',
-            scope: 'Cluster',
-            names: { plural: 'as', kind: 'A' },
-            versions: [{ name: 'v1', served: true, storage: true, schema }],
-          };
-    const object = { apiVersion, kind, metadata: { generateName: 'g-' }, spec };
-    const { status, body } = await api.send('POST', `/apis/${apiVersion}/${plural}`, {
-      body: object,
-    });
-    expect([status, causes(body)]).toEqual([
-      422,
-      ['FieldValueInvalid metadata.generateName', 'FieldValueInvalid metadata.name'],
-    ]);
-  },
-);
+] as const)('generateName is refused for a %s', async ([kind, apiVersion, plural]) => {
+  const { api } = await startApi();
+  const schema = { openAPIV3Schema: { type: 'object' } };
+  const spec =
+    kind === 'APIService'
+      ? { group: 'a.example', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 }
+      : {
+          group: 'a.example',
+          scope: 'Cluster',
+          names: { plural: 'as', kind: 'A' },
+          versions: [{ name: 'v1', served: true, storage: true, schema }],
+        };
+  const object = { apiVersion, kind, metadata: { generateName: 'g-' }, spec };
+  const { status, body } = await api.send('POST', `/apis/${apiVersion}/${plural}`, {
+    body: object,
+  });
+  expect([status, causes(body)]).toEqual([
+    422,
+    ['FieldValueInvalid metadata.generateName', 'FieldValueInvalid metadata.name'],
+  ]);
+});
 
 test('a dry run of an unnamed Service allocates no address and reports other errors', async () => {
   const { api } = await startApi();
@@ -213,7 +210,7 @@ test('a dry run of an unnamed Service allocates no address and reports other err
   ]);
 });
 
-test('a dry run of an update answers with the link that it was sent with', async () => {
+test('a dry run of an update answers with the selfLink of the request', async () => {
   const { api } = await startApi();
   const path = `/api/v1/${IN}/configmaps`;
   await api.make(path, of('v1', 'ConfigMap', {}));
@@ -223,7 +220,7 @@ test('a dry run of an update answers with the link that it was sent with', async
   expect((await put({})).body.metadata).not.toHaveProperty('selfLink');
 });
 
-test('an update of a ReplicationController warns of the template that it had', async () => {
+test('an update of a ReplicationController warns about its old template', async () => {
   const { api } = await startApi();
   const path = `/api/v1/${IN}/replicationcontrollers`;
   const controller = (spec: object): object =>
@@ -245,7 +242,7 @@ test.for([
   ['controllerrevisions', 'apps/v1', 'ControllerRevision', true, 4, 2],
   ['runtimeclasses', 'node.k8s.io/v1', 'RuntimeClass', false, 4, 0],
 ] as const)(
-  'an update of %s tells of its metadata as often as a real server',
+  'an update of %s repeats the errors of its metadata as often as a real server',
   async ([plural, apiVersion, kind, namespaced, labels, finalizers]) => {
     const { api } = await startApi();
     const path = `/apis/${apiVersion}/${namespaced ? `${IN}/` : ''}${plural}`;
@@ -304,7 +301,7 @@ describe('custom objects', () => {
     return api;
   };
 
-  test('are not asked about their rules where a value is none of those that may be', async () => {
+  test('with a value that is not in the enum get no error of the CEL rules', async () => {
     const api = await startWithBars();
     const { body } = await api.send('POST', BARS, { body: bar({ size: 'c' }) });
     expect(causes(body).sort()).toEqual([
@@ -313,7 +310,7 @@ describe('custom objects', () => {
     ]);
   });
 
-  test('are refused as by a patch if they break the kind of a resource', async () => {
+  test('with a wrong kind in an embedded resource: a patch gets 422, a body 400', async () => {
     const api = await startWithBars();
     await api.make(BARS, bar({ resource: resource({}) }));
     const patch = { spec: { resource: { kind: 5 } } };
@@ -323,7 +320,7 @@ describe('custom objects', () => {
     expect((await api.send('POST', BARS, { body: sent })).status).toBe(400);
   });
 
-  test('tell of unknown metadata of a resource in them after all other fields', async () => {
+  test('report unknown metadata of an embedded resource after all other fields', async () => {
     const api = await startWithBars();
     const sent = bar({ resource: resource({ metadata: { name: 'x', nameX: 'x' } }), z: { y: 1 } });
     const { header } = await api.send('POST', BARS, { body: sent });
@@ -362,7 +359,12 @@ describe('the node affinity of a PersistentVolume', () => {
 
   test.for([
     ['a beta label may become the stable one', 'topology.kubernetes.io/zone', ['a'], []],
-    ['no other', 'topology.kubernetes.io/region', ['a'], ['FieldValueInvalid nodeAffinity']],
+    [
+      'a beta label may become no other one',
+      'topology.kubernetes.io/region',
+      ['a'],
+      ['FieldValueInvalid nodeAffinity'],
+    ],
     ['its values stay', 'topology.kubernetes.io/zone', ['b'], ['FieldValueInvalid nodeAffinity']],
   ] as const)('%s', async ([, key, values, expected]) => {
     const { api } = await startApi();
@@ -374,7 +376,7 @@ describe('the node affinity of a PersistentVolume', () => {
   });
 
   // Go's map answers the empty string for a label that is not in it.
-  test('an empty key is wrong as a key alone', async () => {
+  test('an empty key is one error, about the key', async () => {
     const { api } = await startApi();
     await api.make('/api/v1/persistentvolumes', volume('zone'));
     const answer = await api.send('PUT', '/api/v1/persistentvolumes/a', { body: volume('') });
@@ -382,7 +384,7 @@ describe('the node affinity of a PersistentVolume', () => {
   });
 });
 
-// Go takes a type that is there for a strategy that is whole.
+// The server fills the strategy only if it has no type or has `rollingUpdate`.
 test.for([
   [{}, { type: 'RollingUpdate', rollingUpdate: { partition: 0 } }],
   [{ type: 'RollingUpdate' }, { type: 'RollingUpdate' }],
@@ -412,8 +414,8 @@ test('an invalid name of an APIService is its only error', async () => {
   expect(await named('v2.example.com')).toEqual(['FieldValueInvalid metadata.name']);
 });
 
-// Go reads it by a method of its own, which tells of no member that stands twice.
-test('fields of any JSON are not searched for duplicate members', async () => {
+// Go decodes such a field by a method of its own, which does not report duplicate members.
+test('duplicate members within a field of any JSON are not reported', async () => {
   const { api } = await startApi();
   const warningOf = async (name: string, more: string): Promise<unknown> => {
     const body = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"${name}"},${more}}`;
@@ -426,7 +428,7 @@ test('fields of any JSON are not searched for duplicate members', async () => {
 });
 
 // The second value of a field of any JSON was merged into the first one.
-test('of two values of a field of any JSON the second one counts', async () => {
+test('a duplicate field of any JSON has its second value', async () => {
   const { api } = await startApi();
   const path = `/apis/apps/v1/${IN}/controllerrevisions`;
   const start = '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"a"}';
@@ -437,7 +439,7 @@ test('of two values of a field of any JSON the second one counts', async () => {
   expect(changed.status).toBe(422);
 });
 
-// An address of IPv4 in IPv6 counted as one of IPv6.
+// An IPv4 address in IPv6 form was taken for an IPv6 address.
 test('an IPv4 address in IPv6 form is of the IPv4 family', async () => {
   const { api } = await startApi();
   const body = {
@@ -448,8 +450,8 @@ test('an IPv4 address in IPv6 form is of the IPv4 family', async () => {
   expect(causes(answer.body)).toEqual(['FieldValueInvalid spec.cidrs[0]']);
 });
 
-// The real server keeps no cache of Events, and so nothing to wait for.
-test('a version of Events that is not there yet is no reason to come again', async () => {
+// The real server has no watch cache of Events, so a retry would not find a newer one.
+test('a list of Events at a later version than the newest one has no Retry-After', async () => {
   const { api } = await startApi();
   const list = (plural: string): Promise<{ body: ApiObject }> =>
     api.send('GET', `/api/v1/${IN}/${plural}`, { query: { resourceVersion: '999999999' } });

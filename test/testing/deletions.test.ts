@@ -1,6 +1,6 @@
 /**
- * Pods that end. A Pod on a node was gone at once here, so that no controller met one that is
- * ending, and nobody was told how long it has.
+ * Deletions of Pods. The embedded server removed a Pod on a node at once, so that controllers met
+ * no terminating Pod and no grace period.
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
@@ -30,7 +30,7 @@ const grace = (seconds: number, until: string) => ({
 });
 
 describe('a Pod on a node', () => {
-  test('stays for its grace period, until it is deleted with none', async () => {
+  test('stays after a deletion, until it is deleted with a grace period of 0', async () => {
     const { api } = await withPod({ terminationGracePeriodSeconds: 7 });
     const watch = await api.watch(PODS, { resourceVersion: await api.version(PODS) });
     const marked = await api.delete(`${PODS}/a`);
@@ -45,12 +45,22 @@ describe('a Pod on a node', () => {
   });
 
   test.each([
-    ['what it says, or 30', {}, undefined, 30],
-    ['what is asked for', {}, 5, 5],
-    ['more than it says, too', { terminationGracePeriodSeconds: 3 }, 50, 50],
-    ['one where less than none is asked for', {}, -1, 1],
-    ['one where it says less than none', { terminationGracePeriodSeconds: -9 }, undefined, 1],
-  ])('has as many seconds as: %s', async (_, spec, gracePeriodSeconds, seconds) => {
+    ['30 seconds by default', {}, undefined, 30],
+    ['the seconds of the request', {}, 5, 5],
+    [
+      'the seconds of the request, also if its spec has fewer',
+      { terminationGracePeriodSeconds: 3 },
+      50,
+      50,
+    ],
+    ['1 second if those of the request are negative', {}, -1, 1],
+    [
+      '1 second if those of its spec are negative',
+      { terminationGracePeriodSeconds: -9 },
+      undefined,
+      1,
+    ],
+  ])('has a grace period of %s', async (_, spec, gracePeriodSeconds, seconds) => {
     const { api } = await withPod(spec);
     const { body } = await api.delete(`${PODS}/a`, { gracePeriodSeconds });
     expect(body.metadata).toMatchObject({ deletionGracePeriodSeconds: seconds });
@@ -61,8 +71,8 @@ describe('a Pod on a node', () => {
     ['it is on no node', { nodeName: undefined }, undefined],
     ['it failed', {}, 'Failed'],
     ['it succeeded', {}, 'Succeeded'],
-    ['it says zero', { terminationGracePeriodSeconds: 0 }, 'Running'],
-  ])('is gone at once where %s', async (_, spec, phase) => {
+    ['its grace period is 0', { terminationGracePeriodSeconds: 0 }, 'Running'],
+  ])('is removed at once if %s', async (_, spec, phase) => {
     const { api } = await withPod(spec);
     if (phase !== undefined) await api.patch(`${PODS}/a/status`, { status: { phase } });
     const { body } = await api.delete(`${PODS}/a`);
@@ -70,7 +80,7 @@ describe('a Pod on a node', () => {
     expect((await api.get(`${PODS}/a`)).status).toBe(404);
   });
 
-  test('that ends takes less time, counted from the first deletion, and no more', async () => {
+  test('that terminates gets a shorter grace period, never a longer one', async () => {
     const { api, clock } = await withPod();
     const first = await api.delete(`${PODS}/a`);
     expect(first.body.metadata).toMatchObject(grace(30, '04:35'));
@@ -84,7 +94,7 @@ describe('a Pod on a node', () => {
     expect(past.body.metadata).toMatchObject(grace(1, '04:15'));
   });
 
-  test('waits for its finalizers, and for its time where they go first', async () => {
+  test('stays until its finalizers are removed and its grace period is 0', async () => {
     const { api } = await withPod({}, { finalizers: ['example.com/x'] });
     await api.delete(`${PODS}/a`);
     await api.patch(`${PODS}/a`, { metadata: { finalizers: null } });
@@ -99,7 +109,7 @@ describe('a Pod on a node', () => {
     expect((await other.api.get(`${PODS}/a`)).status).toBe(404);
   });
 
-  test('keeps its time whatever an update says', async () => {
+  test('that terminates keeps its deletion timestamp and grace period in updates', async () => {
     const { api } = await withPod();
     const { body } = await api.delete(`${PODS}/a`);
     const change = (metadata: object) => api.patch(`${PODS}/a`, { metadata });
@@ -108,7 +118,7 @@ describe('a Pod on a node', () => {
     expect((await change({ deletionTimestamp: null })).body).toEqual(body);
   });
 
-  test('ends by a deletecollection and by an eviction as by a deletion', async () => {
+  test('terminates by a deletecollection and by an eviction too', async () => {
     const { api } = await withPod();
     await api.send('DELETE', PODS, { body: { gracePeriodSeconds: 9 } });
     expect((await api.get(`${PODS}/a`)).body.metadata).toMatchObject(grace(9, '04:14'));
@@ -131,7 +141,7 @@ describe('a Pod on a node', () => {
     expect((await other.api.get(`${PODS}/a`)).status).toBe(404);
   });
 
-  test('is not touched by a dry run, nor by a deletion of another one', async () => {
+  test('does not change by a dry run, nor by a deletion with another uid', async () => {
     const { api, pod } = await withPod();
     const dry = await api.delete(`${PODS}/a`, { dryRun: ['All'] });
     expect(dry.body.metadata).toMatchObject(grace(30, '04:35'));
@@ -140,7 +150,7 @@ describe('a Pod on a node', () => {
     expect((await api.get(`${PODS}/a`)).body).toEqual(pod);
   });
 
-  test('has the time that is asked for in the query, if that is a number', async () => {
+  test('has the grace period of the query, which must be a number', async () => {
     const { api } = await withPod();
     const asked = (gracePeriodSeconds: string) =>
       api.send('DELETE', `${PODS}/a`, { query: { gracePeriodSeconds } });

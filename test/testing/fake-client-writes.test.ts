@@ -1,6 +1,6 @@
 /**
- * What writes of a fake client do: versions, finalizers, owners of fields, subresources and many of
- * them at a time. controller-runtime: pkg/client/fake/client_test.go.
+ * The writes of a fake client: versions, finalizers, owners of fields, subresources and concurrent
+ * writes. controller-runtime: pkg/client/fake/client_test.go.
  */
 import { defineResource } from 'capstan/cache';
 import {
@@ -78,7 +78,7 @@ const failure = (call: Promise<unknown>) =>
 const all = (count: number) => Array.from({ length: count }, (_, i) => i);
 const managers = ({ metadata }: Any) => metadata.managedFields?.map(({ manager }) => manager);
 
-test('kinds that nobody told it of are there', async () => {
+test('a fake client knows kinds that nobody declared', async () => {
   const client = fakeClient();
   expect((await client.list(Image)).items).toEqual([]);
   const made = await client.create(Image, object('a', { spec: { size: 1 } }));
@@ -102,7 +102,7 @@ test('an existing transport serves with objects given before and later', async (
   expect(names).toEqual(['a', 'b', 'c']);
 });
 
-test('what is given to a write stays as it was, whether the write succeeds or not', async () => {
+test('a write does not change its argument, whether it succeeds or not', async () => {
   const client = fakeClient({ objects: [{ apiVersion: 'v1', kind: 'ConfigMap', ...object('a') }] });
   for (const name of ['a', 'b']) {
     const given = object(name, { data: { k: '1' } });
@@ -115,7 +115,7 @@ test('what is given to a write stays as it was, whether the write succeeds or no
 });
 
 describe('a version', () => {
-  test('that a patch takes away is any', async () => {
+  test('that a patch removes is not checked', async () => {
     const client = fakeClient();
     const made = await client.create(ConfigMap, object('a'));
     const { resourceVersion: _, ...metadata } = made.metadata;
@@ -134,7 +134,7 @@ describe('a version', () => {
     await expect(client.update(ConfigMap, object('a'))).rejects.toSatisfy(isNotFound);
   });
 
-  test('of a deletion is that of its preconditions alone', async () => {
+  test('of the object is not checked by a deletion, only that of its preconditions', async () => {
     const client = fakeClient();
     const made = await client.create(ConfigMap, object('a'));
     await client.update(ConfigMap, { ...made, data: { k: '1' } });
@@ -146,8 +146,8 @@ describe('a version', () => {
   });
 });
 
-describe('writes at a time', () => {
-  test('are one after the other: patches and updates without a version all count', async () => {
+describe('concurrent writes', () => {
+  test('of patches and of updates without a version all take effect', async () => {
     const client = fakeClient();
     const made = await client.create(ConfigMap, object('a'));
     const versions = await Promise.all(
@@ -216,7 +216,7 @@ describe('a deletion timestamp', () => {
   const deletionTimestamp = '2026-01-01T00:00:00Z';
   const finalizers = ['example.com/hold'];
 
-  test('is set by a deletion or by an apply that creates, by no other write', async () => {
+  test('is set by a deletion, or by an apply that creates, and by no other write', async () => {
     const client = fakeClient();
     const deleted = (name: string) => object(name, { metadata: { name, deletionTimestamp } });
     const made = await client.create(ConfigMap, deleted('a'));
@@ -226,13 +226,13 @@ describe('a deletion timestamp', () => {
     const patch = { type: 'merge', body: { metadata: { deletionTimestamp } } } as const;
     await expect(client.patch(ConfigMap, at('a'), patch)).rejects.toSatisfy(isInvalid);
     expect((await client.get(ConfigMap, at('a'))).metadata.deletionTimestamp).toBeUndefined();
-    // A kube-apiserver forgets what only it sets where an object is posted.
+    // A kube-apiserver removes a deletion timestamp from the body of a POST, not of an apply.
     const applied = await client.apply(ConfigMap, deleted('b'));
     expect(applied.metadata.deletionTimestamp).toBe(deletionTimestamp);
     await expect(client.create(ConfigMap, object('b'))).rejects.toThrow('object is being deleted');
   });
 
-  test('is not changed, nor taken away, by any write', async () => {
+  test('is neither changed nor removed by any write', async () => {
     const client = fakeClient();
     await client.create(ConfigMap, object('a', { metadata: { name: 'a', finalizers } }));
     await client.delete(ConfigMap, at('a'));
@@ -284,7 +284,7 @@ describe('a status', () => {
     expect([last.spec?.unschedulable, bootOf(last)]).toEqual([undefined, 'z']);
   });
 
-  test('is not applied with the object, nor the object with it', async () => {
+  test('and the object are applied separately', async () => {
     const client = fakeClient();
     const applied = (replicas: number, done: number, metadata: object = {}) =>
       object('d', {
@@ -309,7 +309,7 @@ describe('owners of fields', () => {
     ...{ fieldsType: 'FieldsV1', fieldsV1: fields },
   });
 
-  test('are who creates, patches, updates and creates by an update', async () => {
+  test('are recorded for creates, patches, updates and updates that create', async () => {
     const client = fakeClient();
     const data = (k: string) => ({ data: { [k]: '1' } });
     const made = await client.create(ConfigMap, object('a', data('a')), { fieldOwner: 'creator' });
@@ -337,7 +337,7 @@ describe('owners of fields', () => {
     expect(managers(await client.update(ConfigMap, none)) ?? []).toEqual([]);
   });
 
-  test('are not written through a status, nor through a scale', async () => {
+  test('are not changed by managedFields in a write of the status or scale', async () => {
     const client = fakeClient();
     const made = await client.create(Node, node({ spec: { podCIDR: '10.0.0.0/24' } }));
     const metadata = { ...made.metadata, managedFields: [{}] };
@@ -354,7 +354,7 @@ describe('owners of fields', () => {
     expect(managers(await client.get(Deployment, at('d')))).not.toContain('odd');
   });
 
-  test('are kept of an object that it was given with them', async () => {
+  test('of an object that was given with managedFields are kept', async () => {
     const managedFields = [entry('before', { 'f:data': { 'f:k': {} } })];
     const seeded = object('a', { metadata: { name: 'a', managedFields }, data: { k: '1' } });
     const client = fakeClient({ objects: [{ apiVersion: 'v1', kind: 'ConfigMap', ...seeded }] });
@@ -365,7 +365,7 @@ describe('owners of fields', () => {
 });
 
 describe('an apply', () => {
-  test('leaves nothing of what was there before, and has a version', async () => {
+  test('removes the fields that only the apply before it had; it sets a version', async () => {
     const client = fakeClient();
     const first = await client.apply(ConfigMap, object('a', { data: { a: '1', b: '1' } }));
     expect(first.metadata.resourceVersion).toMatch(/^[1-9]/);
@@ -379,7 +379,7 @@ describe('an apply', () => {
     await expect(other).rejects.toSatisfy(isConflict);
   });
 
-  test('of a custom kind merges, and has the owner that it names', async () => {
+  test('of a custom kind merges the fields of several owners', async () => {
     const client = fakeClient();
     await client.apply(Image, object('a', { spec: { size: 1 } }), { fieldOwner: 'one' });
     const both = await client.apply(Image, object('a', { spec: { color: 'red' } }), {
@@ -424,7 +424,7 @@ describe('a scale', () => {
     expect(await count()).toBe(5);
   });
 
-  test('is not of a Node, of a Pod, nor of what is not there', async () => {
+  test('is not found for a Node, a Pod or a missing object', async () => {
     const client = fakeClient();
     const scale = client.subResource('scale');
     const made = await client.create(Node, node());
@@ -441,7 +441,7 @@ describe('a scale', () => {
   });
 });
 
-describe('what is created below an object', () => {
+describe('a created subresource', () => {
   const start = async () => {
     const client = fakeClient();
     await client.create(Pod, object('p', { spec: workload.template.spec }));
@@ -459,13 +459,13 @@ describe('what is created below an object', () => {
   const request = (client: Client, kind: typeof Pod, name: string, body: object = token) =>
     client.subResource('token').create<Any, object>(kind, at(name), body);
 
-  test('is an eviction, which deletes the Pod', async () => {
+  test('eviction deletes the Pod', async () => {
     const client = await start();
     await evict(client, Pod, 'p');
     await expect(client.get(Pod, at('p'))).rejects.toSatisfy(isNotFound);
   });
 
-  test('is a token of a ServiceAccount', async () => {
+  test('token answers with a token of the ServiceAccount', async () => {
     const client = await start();
     expect(await request(client, ServiceAccount, 's')).toMatchObject({
       status: { token: expect.stringMatching(/./), expirationTimestamp: expect.any(String) },
@@ -502,7 +502,7 @@ describe('what is created below an object', () => {
 describe('indices', () => {
   const byApp = ({ metadata }: Any) => [metadata.labels?.app ?? ''];
 
-  test('of one name are given once for a resource', () => {
+  test('of a resource cannot have the same name', () => {
     const twice = (other: typeof Pod) => () =>
       fakeClient({
         indices: [
@@ -519,7 +519,7 @@ describe('indices', () => {
     expect(twice(ConfigMap)).not.toThrow();
   });
 
-  test('are those of a client with interceptors too, and serve many lists at a time', async () => {
+  test('serve concurrent lists, also of a client with interceptors', async () => {
     const client = fakeClient({
       indices: [{ resource: ConfigMap, indexers: { byApp, byKey: 'data.k' } }],
       interceptors: { get: (inner, kind, key, options) => inner.get(kind, key, options) },

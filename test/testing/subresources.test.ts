@@ -11,7 +11,7 @@ import {
 const PODS = '/api/v1/namespaces/default/pods';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 
-/** Of a client certificate, as openssl makes it. */
+/** A certificate signing request of a client certificate, made by openssl. */
 const SIGNING_REQUEST = `-----BEGIN CERTIFICATE REQUEST-----
 MIHnMIGOAgEAMCwxFDASBgNVBAMMC2t1YmUtY2xpZW50MRQwEgYDVQQKDAtleGFt
 cGxlOmRldjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKrEXrkZ+j/V6cPdNN4H
@@ -43,7 +43,7 @@ const fieldsOf = ({ body }: ApiResponse): string[] | undefined =>
   body.details?.causes?.map(({ field }) => field);
 
 describe('ephemeral containers', () => {
-  test('are added, and nothing else changes', async () => {
+  test('are added by a patch, which changes nothing else', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const added = await api.patch(
@@ -66,7 +66,7 @@ describe('ephemeral containers', () => {
 
   test.each<[string, object, string]>([
     ['without an image', { name: 'debug' }, 'image'],
-    ['of a name that is taken', { name: 'web', image: 'i' }, 'name'],
+    ['with the name of another container', { name: 'web', image: 'i' }, 'name'],
     ['with ports', { name: 'debug', image: 'i', ports: [{ containerPort: 1 }] }, 'ports'],
     [
       'with a probe',
@@ -74,7 +74,7 @@ describe('ephemeral containers', () => {
       'livenessProbe',
     ],
     [
-      'for no container',
+      'with a missing target container',
       { name: 'debug', image: 'i', targetContainerName: 'x' },
       'targetContainerName',
     ],
@@ -87,7 +87,7 @@ describe('ephemeral containers', () => {
     expect(fieldsOf(answer)).toEqual([`spec.ephemeralContainers[0].${field}`]);
   });
 
-  test('are neither changed nor removed', async () => {
+  test('cannot be changed or removed', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const path = `${PODS}/a/ephemeralcontainers`;
@@ -111,7 +111,7 @@ describe('a resize', () => {
       STRATEGIC,
     );
 
-  test('changes processors and memory alone', async () => {
+  test('changes only CPU and memory', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const { status, body } = await resize(api, { requests: { cpu: '2' } });
@@ -138,8 +138,9 @@ describe('a resize', () => {
     expect(await refused(api.patch(`${PODS}/a/resize`, more))).toContain('spec.containers');
   });
 
-  // Only the name was taken over, so that what else the other container lacks was not told.
-  test('that renames a container is judged as it was sent', async () => {
+  // Only the new name was validated, so that the other errors of the renamed container were not
+  // reported.
+  test('that renames a container reports all errors of the sent container', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const other = { spec: { containers: [{ name: 'other', resources: {} }] } };
@@ -203,10 +204,10 @@ describe('an eviction', () => {
   });
 
   /**
-   * A Pod that is not healthy is not counted. One whose uid differs then is taken for a Pod that
-   * has become healthy meanwhile: 429 and not 409.
+   * The budget does not count a Pod that is not healthy. If the uid of the precondition differs,
+   * the server assumes that the Pod has become healthy meanwhile, and answers 429 and not 409.
    */
-  test('of a Pod that is not healthy and another one by now is told to come again', async () => {
+  test('of an unhealthy Pod with another uid is answered with Retry-After', async () => {
     const api = await withBudget();
     await api.patch(`${BUDGETS}/b/status`, {
       status: { observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1 },
@@ -221,19 +222,19 @@ describe('an eviction', () => {
     expect(answer.status).toBe(429);
     expect(answer.header('retry-after')).toBe('10');
     expect((await evictIf({ uid: 'u', resourceVersion: '1' })).status).toBe(409);
-    // Its resourceVersion alone is replaced by the one that the server has read.
+    // If only a resourceVersion is given, the server replaces it by the one that it has read.
     expect((await evictIf({ resourceVersion: '1' })).status).toBe(201);
   });
 
-  test('of a Pod that has not begun is not its budget’s', async () => {
+  test('of a pending Pod needs no disruption of the budget', async () => {
     const api = await withBudget();
     await api.patch(`${PODS}/a/status`, { status: { phase: 'Pending' } });
     expect((await evict(api)).status).toBe(201);
   });
 });
 
-describe('what leads to a node', () => {
-  test('has no logs, and no host', async () => {
+describe('a subresource that a kubelet serves', () => {
+  test('has empty logs, and no host for exec and proxy', async () => {
     const { api } = await startApi();
     await api.make(PODS, pod('a'));
     const log = await api.get(`${PODS}/a/log`);
@@ -250,7 +251,7 @@ describe('what leads to a node', () => {
   });
 });
 
-test('a binding is created below bindings too', async () => {
+test('a binding may be created at /bindings too', async () => {
   const { api } = await startApi();
   await api.make(PODS, pod('a'));
   const path = '/api/v1/namespaces/default/bindings';
@@ -261,7 +262,7 @@ test('a binding is created below bindings too', async () => {
   expect((await api.get(path)).status).toBe(405);
 });
 
-test('a Namespace is finalized by PUT alone', async () => {
+test('only a PUT finalizes a Namespace', async () => {
   const { api } = await startApi();
   await api.make('/api/v1/namespaces', { metadata: { name: 'n' } });
   const path = '/api/v1/namespaces/n/finalize';
@@ -271,7 +272,7 @@ test('a Namespace is finalized by PUT alone', async () => {
   expect((await api.patch(path, {})).status).toBe(405);
 });
 
-test('discovery tells reviews, bindings and all subresources', async () => {
+test('discovery has reviews, bindings and all subresources', async () => {
   const { api } = await startApi();
   const names = async (path: string): Promise<string[]> => {
     const { resources } = (await api.get(path)).body as unknown as {
@@ -316,7 +317,7 @@ describe('a CertificateSigningRequest', () => {
     return api;
   }
 
-  test('is of the user who sends it, and is decided at its approval', async () => {
+  test('has the user who sent it, and is approved through the subresource approval', async () => {
     const api = await requested();
     const { body, status } = await api.patch(`${REQUESTS}/a/approval`, {
       ...condition('Approved'),
@@ -331,7 +332,7 @@ describe('a CertificateSigningRequest', () => {
     expect(fieldsOf(undecided)).toEqual(['status.conditions']);
   });
 
-  test('is neither decided by its status nor signed by its approval', async () => {
+  test('is not approved through its status, nor signed through its approval', async () => {
     const api = await requested();
     const decided = await api.patch(`${REQUESTS}/a/status`, condition('Denied'));
     expect(fieldsOf(decided)).toEqual(['status.conditions']);

@@ -1,6 +1,6 @@
 /**
- * Tables, in which kubectl asks for what it prints: kubectl fell back to names and ages made of
- * plain JSON. The cells are what a kube-apiserver 1.36.3 showed of the same objects.
+ * Tables, the format in which kubectl requests what it prints. Without them kubectl printed only
+ * names and ages. The cells are those that a kube-apiserver 1.36.3 gave for the same objects.
  */
 
 import { FakeClock } from 'capstan/workqueue';
@@ -125,7 +125,7 @@ test('a custom resource has the columns of its definition', async () => {
   expect(table.rows[0]?.cells).toEqual(['a', 3, '2m5s']);
 });
 
-test('what of an object is in its row is asked for', async () => {
+test('includeObject decides which part of an object is in its row', async () => {
   const prepare: Prepare = (api) => api.make(CONFIG_MAPS, configMapBody('a'));
   const none = await tableOf(CONFIG_MAPS, { includeObject: 'None' }, prepare);
   expect(none.rows[0]?.object).toBe(null);
@@ -135,7 +135,7 @@ test('what of an object is in its row is asked for', async () => {
   expect(wrong).toMatchObject({ kind: 'Status', reason: 'BadRequest' });
 });
 
-test('of a watch the first event alone has the columns', async () => {
+test('only the first event of a watch has the columns', async () => {
   const { api } = await startApi();
   const watch = await api.watch(CONFIG_MAPS, {}, { accept: TABLE });
   await api.make(CONFIG_MAPS, configMapBody('a'));

@@ -1,13 +1,13 @@
 /**
- * assembly/arena.ts: bytes keep what was written wherever they move, and memory that was given back
- * is used again, whatever the sizes. The arena's own check of its invariants
- * (assembly/arena-check.ts) runs between random operations.
+ * assembly/arena.ts: blocks keep their bytes when they move, and released memory is used again, for
+ * blocks of any size. The arena's own check of its invariants (assembly/arena-check.ts) runs
+ * between random operations.
  */
 import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Random, testSeed } from '../helpers/random.ts';
 
-/** An arena beside what must be in it. */
+/** An arena, and a record of what must be in it. */
 class World {
   readonly x = new CacheCore().exports;
   readonly arena = this.x.arenaNew();
@@ -29,7 +29,7 @@ class World {
     this.#marks.set(owner, mark);
   }
 
-  /** False: no memory. */
+  /** Returns false if there is no memory. */
   put(owner: number, bytes: number): boolean {
     const at = this.x.arenaAlloc(this.arena, bytes, owner) >>> 0;
     if (at === 0) return false;
@@ -86,10 +86,7 @@ class World {
   }
 }
 
-/**
- * Sizes as they come in caches: mostly a few KB, some tiny, some large, now and then more than a
- * segment.
- */
+/** A size as in caches: mostly a few KB, some tiny, some large, and a few longer than a segment. */
 function anySize(random: Random): number {
   const kind = random.int(100);
   if (kind < 10) return random.int(40);
@@ -112,7 +109,7 @@ describe('the arena', () => {
         const owner = random.int(owners);
         const has = world.sizes.has(owner);
         const other = random.int(owners * 40);
-        // Phases in which more is given back than taken make holes that slides then join.
+        // In some phases more is released than allocated. That makes holes, which slides then join.
         if (has && random.chance(i % 1_000 < 300 ? 0.6 : 0.2)) world.remove(owner);
         else if (has && random.chance(0.1) && !world.sizes.has(other)) world.handOn(owner, other);
         else if (has && random.chance(0.5)) {
@@ -133,7 +130,7 @@ describe('the arena', () => {
     expect(moved).toBeGreaterThan(100_000);
   });
 
-  test('answers 0 for each block that memory refuses, and every owner keeps what it had', () => {
+  test('returns 0 without memory for a block, and every owner keeps its bytes', () => {
     const seed = testSeed();
     console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -168,7 +165,7 @@ describe('the arena', () => {
     world.check();
   });
 
-  test('gives all of its memory back when it is freed', () => {
+  test('returns all of its memory when it is freed', () => {
     const world = new World();
     const use = (): number => {
       world.x.memoryLimit(world.x.memoryPages());
@@ -178,13 +175,13 @@ describe('the arena', () => {
       world.x.arenaFree(arena);
       return world.x.memoryPages();
     };
-    for (let i = 0; i < 300; i++) world.put(i, 8_000); // pages that hold what follows
+    for (let i = 0; i < 300; i++) world.put(i, 8_000); // enough pages for all that follows
     for (const owner of [...world.sizes.keys()]) world.remove(owner);
     const pages = use();
     for (let i = 0; i < 50; i++) expect(use()).toBe(pages);
   });
 
-  test('slides without a bound when memory is full and too little is free', () => {
+  test('moves any number of blocks when memory is full and the free bytes are scattered', () => {
     const { exports: x } = new CacheCore();
     const arena = x.arenaNew();
     x.memoryLimit(x.memoryPages() + 40);
@@ -192,7 +189,7 @@ describe('the arena', () => {
     while (x.arenaAlloc(arena, 300, owners) !== 0) owners++;
     for (let owner = 0; owner < owners; owner += 40) x.arenaRelease(arena, x.arenaAt(arena, owner));
     let larger = 0;
-    // owners that the directory has room for
+    // the directory has room for these owners
     while (x.arenaAlloc(arena, 1_000, larger * 40) !== 0) larger++;
     expect(x.arenaCheck(arena)).toBe(0);
     // Five blocks of 304 B were free in each segment of 64 KiB: room for one of 1000 B.
@@ -242,8 +239,8 @@ describe('the arena', () => {
       sizes[owner] = 0;
     }
     expect(live / full).toBeLessThan(0.11);
-    // The small ones first, as they split the holes that the large ones would need; of those most
-    // bytes.
+    // The small blocks first, as they split the holes that the large ones need. Most bytes are in
+    // large blocks.
     const free = full - live;
     for (const [size, share] of [
       [60, 0.05],
@@ -266,10 +263,10 @@ describe('the arena', () => {
     expect((x.arenaTotal(arena) >>> 0) / live).toBeLessThan(1.25);
   });
 
-  // Segments grow with the arena, so those that the list before last had left were too short, and
-  // memory grew to 3.4 times the live bytes.
+  // Segments grow with the arena, so the segments of the list before the last one were too short
+  // for new blocks, and memory grew to 3.4 times the live bytes.
   test.each([500, 3_400, 20_000])(
-    'takes the memory of what was replaced, list after list, with blocks of %i bytes',
+    'reuses the memory of replaced blocks, list after list, with blocks of %i bytes',
     (bytes) => {
       const { exports: x } = new CacheCore();
       const arena = x.arenaNew();
@@ -282,7 +279,7 @@ describe('the arena', () => {
           for (let i = 0; i < owners; i++) x.arenaRelease(arena, x.arenaAt(arena, 2 * i + old));
       }
       expect(x.arenaCheck(arena)).toBe(0);
-      // Two lists at once, and an eighth that memory grows by in advance.
+      // Two lists at once; and memory grows by an eighth more than it needs.
       expect((x.memoryPages() * 65_536) / (x.arenaLive(arena) >>> 0)).toBeLessThan(2.4);
     },
   );
@@ -303,11 +300,11 @@ describe('the arena', () => {
       expect(x.arenaTotal(arena) / live).toBeLessThan(1.15);
     }
     expect(x.arenaCheck(arena)).toBe(0);
-    // bytes an update moves beside its own
+    // bytes that an update moves beside its own
     expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3_400);
   });
 
-  test('keeps the smallest empty segment and gives the others back', () => {
+  test('keeps the smallest empty segment and returns the others', () => {
     const world = new World();
     let owner = 0;
     // the segments of later ones are longer
@@ -322,11 +319,11 @@ describe('the arena', () => {
     };
     const some = (first: number, count: number): number[] =>
       Array.from({ length: count }, (_, i) => first + i);
-    // a long one is kept, the other one is not empty
+    // a long segment is kept, and the other one is not empty
     expect(empty(some(owner - 40, 14))).toBeLessThanOrEqual(256 << 10);
     expect(empty(some(0, 3))).toBe(256 << 10); // until a short one is empty
     expect(empty(some(3, 3))).toBe(64 << 10);
-    world.put(0, 60_000); // takes the one that was kept
+    world.put(0, 60_000); // takes the kept segment
     world.check();
     expect(empty([0])).toBe(0);
     world.checkBytes();

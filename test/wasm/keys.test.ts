@@ -1,6 +1,6 @@
 /**
- * bindings/wasm/keys.ts, and assembly/keys.ts for caches: keys of every length in which they are
- * read differently, texts and pairs, one byte a unit and two.
+ * bindings/wasm/keys.ts, and assembly/keys.ts for caches: texts and pairs of all lengths that are
+ * read in different ways, with one and two bytes a UTF-16 unit.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Request, requestKey } from '../../bindings/base/request.ts';
@@ -9,7 +9,7 @@ import { Core, NO_MEMORY, ORDER_LISTED } from '../../bindings/wasm/core.ts';
 import { HASHINGS, setHashing } from '../../bindings/wasm/hashes.ts';
 import { type KeyTable, keyTable } from '../../bindings/wasm/keys.ts';
 
-// words of eight: none, one, several, with and without a rest; kept in the record and outside of it
+// no, one and several words of eight bytes, with and without a rest; kept in the record and outside
 const LONGEST = 41;
 
 /** A key of each length, and all that differ from it in one unit. */
@@ -87,7 +87,7 @@ describe('in the memory of the core', () => {
       [wide, 2],
     ] as const) {
       for (const text of ofAllLengths(units)) {
-        if (text.length * size > 40) continue; // longer ones lie elsewhere
+        if (text.length * size > 40) continue; // longer ones are not in the record
         const bytes = [...text].some((unit) => unit > '\u00ff') ? 2 : 1;
         const { key: at } = recordOf(core, handle, core.exports.keysIntern(handle, text));
         const view = new DataView(core.words().buffer, at + 16);
@@ -108,18 +108,18 @@ describe('in the memory of the core', () => {
     const hashes = texts.map(
       (text) => core.words()[recordOf(core, handle, x.keysIntern(handle, text)).state / 4],
     );
-    // of 2^32: two that are equal by chance are rare
+    // there are 2^32 hashes, so two are seldom equal by chance
     expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2);
   });
 
-  // Two tables take turns, so that a block which is handed out twice, or one too short, shows in
-  // the other. Each block is refused once, by which the directories of chunks and of times, the
-  // buckets and the ring have grown several times.
+  // Two tables take turns, so that a block that is handed out twice, or is too short, damages the
+  // other table. Each allocation is refused once. The directories of chunks and of times, the
+  // buckets and the ring grow several times.
   test.each([false, true])(
-    'grow past any block that is refused as if it had not been, with times: %s',
+    'a refused allocation changes nothing, and the call works later, with times: %s',
     (timed) => {
       const { exports: x } = new Core();
-      /** Until memory is granted; says what came then. */
+      /** Repeats the call until memory is granted, and returns its result. */
       const insist = (call: () => number, refused: number): number => {
         for (let granted = 0; ; granted++) {
           x.memoryGrant(granted);

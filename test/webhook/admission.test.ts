@@ -1,6 +1,6 @@
 /**
- * Handlers of webhooks and the responses that become of them: patches, denials, warnings, errors,
- * timeouts. Nothing is sent; time is virtual.
+ * The responses for what handlers of webhooks do: patches, denials, warnings, errors, timeouts.
+ * Nothing is sent; time is virtual.
  */
 import { AdmissionDenied, type AdmissionRequest } from 'capstan/webhook';
 import { FakeClock } from 'capstan/workqueue';
@@ -74,7 +74,7 @@ describe('a defaulter', () => {
     ]);
   });
 
-  test('that changes nothing has an empty patch; members that are undefined are none', async () => {
+  test('that changes nothing has an empty patch; undefined members count as absent', async () => {
     expect(await patchOf(() => undefined)).toEqual([]);
     expect(await patchOf((site) => ({ ...site, status: undefined }))).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('a defaulter', () => {
     expect(errors.map(codeOf)).toEqual(['INVALID_ARGUMENT']);
   });
 
-  test('sees the old object, and its change of the old one does not matter', async () => {
+  test('gets the old object too, and changes of that have no effect', async () => {
     const seen: unknown[] = [];
     await answerOf(
       {
@@ -102,7 +102,7 @@ describe('a defaulter', () => {
     expect(seen).toEqual(['a.example']);
   });
 
-  test('is not asked about a deletion', async () => {
+  test('is not called for a deletion', async () => {
     const answer = await answerOf(
       { defaulter: () => Promise.reject(new Error('asked')) },
       { review: remove },
@@ -119,7 +119,7 @@ describe('a defaulter', () => {
     expect(answer).toMatchObject({ allowed: false, status: { code: 403, message: 'no' } });
   });
 
-  test('copies integers that JavaScript rounds, and leaves them out of the patch', async () => {
+  test('keeps integers that JavaScript rounds, and does not patch them', async () => {
     const text = JSON.stringify(reviewOf({ object: { spec: { id: 0, host: 'a' } } })).replace(
       '"id":0',
       '"id":9007199254740993',
@@ -151,7 +151,7 @@ describe('a patch, at random,', () => {
     json,
   );
 
-  test('makes the one object of the other', () => {
+  test('turns one object into the other', () => {
     fc.assert(
       fc.property(object, object, (before, after) => {
         const [one, other] = [before, after].map((each) => JSON.parse(JSON.stringify(each)));
@@ -164,7 +164,7 @@ describe('a patch, at random,', () => {
     );
   });
 
-  test('takes the same object as it is', () => {
+  test('is empty for the same object', () => {
     fc.assert(
       fc.property(object, (before) => {
         expect(diff(before, structuredClone(before))).toEqual([]);
@@ -173,7 +173,7 @@ describe('a patch, at random,', () => {
     );
   });
 
-  // The library's own comparison of lists takes the product of their lengths, at each level.
+  // The library's comparison of lists takes time in the product of their lengths, at each level.
   test('of long lists in lists takes time that grows with their length', () => {
     const list = (n: number, of: () => unknown): unknown[] => Array.from({ length: n }, of);
     const deep = (): unknown[] => list(60, () => list(60, () => list(60, () => 1)));
@@ -183,8 +183,10 @@ describe('a patch, at random,', () => {
   });
 });
 
-/** Anything that a handler may do: throw, deny, warn, change its object, return anything. */
-test('reviews at random, by handlers that do anything, have an answer with their uid', async () => {
+/**
+ * A handler that does a random thing: throws, denies, warns, changes its object, returns any value.
+ */
+test('random reviews with random handlers get an answer with their uid', async () => {
   const json = fc.jsonValue({ maxDepth: 3 });
   const object = fc.dictionary(fc.string(), json);
   const members = fc.record(
@@ -249,7 +251,7 @@ test('reviews at random, by handlers that do anything, have an answer with their
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(20);
 });
 
-/** Applies what a patch of ours may have; a member may have any name. */
+/** Applies the operations that our patches have. Members may have any name. */
 function apply(holder: { root: unknown }, { op, path, ...rest }: Operation): void {
   const names = path.split('/').map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'));
   const last = names.pop() as string;
@@ -304,7 +306,7 @@ describe('a validator', () => {
     expect(await answerOf({ validator })).toMatchObject({ allowed: true });
   });
 
-  test('knows who asks for what', async () => {
+  test('gets the user, the operation and the options of the request', async () => {
     let seen: AdmissionRequest<object> | undefined;
     await answerOf(
       {
@@ -374,7 +376,7 @@ describe('a validator', () => {
     }
   });
 
-  test('that warns of no text is an internal error', async () => {
+  test('that warns with another value than a text is an internal error', async () => {
     const answer = await answerOf({
       validator: { validateCreate: (_, request) => request.warn(7 as never) },
     });
@@ -455,7 +457,7 @@ test('a review that belongs to another webhook is refused in the response', asyn
   }
 });
 
-test('AdmissionDenied checks what it is made of', () => {
+test('AdmissionDenied checks its arguments', () => {
   for (const options of [{ code: 200 }, { code: 500 }, { reason: 7 }, { cause: 'x' }])
     expect(() => new AdmissionDenied('no', options as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),

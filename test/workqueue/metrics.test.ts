@@ -40,7 +40,7 @@ describe.each(implementations)("a user's provider, $name", (make) => {
     expect(provider.values.latency).toEqual([0.06, 0.01, 0.01]);
   });
 
-  test('does not get what shutDown drops', () => {
+  test('gets no adds after shutDown', () => {
     const { clock, provider, queue } = start();
     queue.addAfter('a', 50);
     queue.shutDown();

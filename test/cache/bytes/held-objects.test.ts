@@ -76,7 +76,7 @@ test('a store keeps its version after a list that failed and could not be undone
 
 // A relist that begins while an event waits discards the staged object of the event. The object was
 // then created twice, once for the store and once for the handlers.
-test('an object that left the core while it waited is one for who is told and for who asks', () => {
+test('handlers and readers get one object, also if it left the core before it was stored', () => {
   const world = new ByteStore({}, true);
   const given = world.object(thing('a', 1));
   world.store.settle();
@@ -86,7 +86,7 @@ test('an object that left the core while it waited is one for who is told and fo
 
 // Versions of one object share what was read of its name. An object without a namespace that calls
 // itself `n/a` has the key of `a` in `n`, and was taken for that one.
-test('an object that takes the place of another one of its key has a name of its own', () => {
+test('an object that replaces another one with the same key has its own name', () => {
   const world = new ByteStore();
   const inNamespace = thing('a', 1);
   const { namespace: _, ...metadata } = thing('n/a', 2).metadata;
@@ -122,7 +122,7 @@ test.each([
     `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`,
   );
   for (const isNamed of [false, true]) {
-    const version = storedObjectOf(given); // none where it is decoded whole
+    const version = storedObjectOf(given); // undefined if the object was decoded whole
     if (isNamed && version !== undefined) nameOfStored(version);
     world.store.exchange(given, false);
     expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
@@ -134,9 +134,8 @@ test.each([
   expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
 });
 
-// A member's accessor asks the object that it is called for. A Proxy, or an object that the
-// accessors were copied to, has no bytes to be asked for: both read `undefined` everywhere, which
-// is an answer, and a wrong one.
+// The accessor of a member reads the bytes of its `this`. A Proxy, or an object with copied
+// accessors, has no bytes: each of its members was read as `undefined`, although it had a value.
 test('reading a member through a Proxy or a copied accessor is an error', () => {
   const object = new ByteStore().object(thing('a', 1, { x: 1 }));
   const copied: Thing = Object.defineProperties(
@@ -151,8 +150,8 @@ test('reading a member through a Proxy or a copied accessor is an error', () => 
   expect({ ...object }.spec).toEqual({ x: 1 });
 });
 
-// A list shares what is stored. Where it named a stored object, then another of its key, then the
-// first again, the first had left the core by then, and the list failed for want of a key.
+// A list reuses stored objects. If it had a stored object, then another one with the same key, and
+// then the first again, the first had left the core, and the list failed because it found no key.
 test('a list with an object, another of its key and the first again keeps the first', () => {
   const world = new ByteStore({ node: 'spec' });
   world.store.add(world.object(thing('a', 1, 'x')));
@@ -168,10 +167,10 @@ test('a list with an object, another of its key and the first again keeps the fi
   });
 });
 
-// Versions are counted in each cache. An object of another cache that happened to have the number
-// of the one that was replaced was taken for it, and the change bits proved that nothing had
-// changed between two objects of which one had never been looked at.
-test('what changed against an object of another cache is found out by comparing', () => {
+// Each cache numbers its objects. An object of another cache with the number of the replaced one
+// was taken for it, so the change bits said that nothing had changed, although the two objects had
+// never been compared.
+test('a change from an object of another cache is found by comparing both', () => {
   const [here, there] = [new ByteStore(), new ByteStore()];
   here.store.exchange(here.object(thing('a', 1, 'same')), false);
   const now = here.object(thing('a', 2, 'same'));
@@ -182,7 +181,7 @@ test('what changed against an object of another cache is found out by comparing'
 
 // The informer had no handler, but an index function of the user had kept the object. After the
 // next update its members threw an error of JSON.parse.
-test('an object that an index function has seen stays readable though nobody listens', () => {
+test('an object that an index function has got stays readable without handlers', () => {
   const seen: Thing[] = [];
   const index = (object: Thing): string[] => {
     seen.push(object);
@@ -218,9 +217,9 @@ test('the notified object is the one that the cache returns right after', () => 
   }
 });
 
-// Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an
-// update, what is like the stored object is not looked at.
-test('text beyond ASCII that is shared with the object before stays right', () => {
+// Text is copied out of the core in one of two ways: of ASCII objects, and of others. An update is
+// not scanned for non-ASCII text where its bytes are those of the stored object.
+test('non-ASCII text that an update shares with the stored object stays right', () => {
   const world = new ByteStore();
   const of = (version: number, spec: unknown, status: unknown): Thing => ({
     ...thing('a', version, spec),

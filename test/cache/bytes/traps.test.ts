@@ -88,8 +88,8 @@ const halfOfAll = HashRanges.of('ranges', [{ from: 0n, to: 2n ** 63n }], { names
 const large = { a: 'b'.repeat(300), c: [1] };
 
 /**
- * A cache with 'told' and 'untold' as bytes and 'plain' as it was parsed, an object on its way, and
- * half a frame.
+ * A cache with the objects 'told' (handlers were notified) and 'untold' as bytes and 'plain' as a
+ * JavaScript object, with staged objects, and with half a frame in its decoder.
  */
 class World extends ByteStore {
   readonly told: Thing;
@@ -230,17 +230,14 @@ const calls: Record<string, (world: World) => unknown> = {
   bytes: (w) => w.store.bytes(),
 };
 
-/**
- * Calls for which a cache has paths as indices and no function, to which every object would be
- * shown.
- */
+/** Calls on a cache whose indices are all paths. An index function would get every object. */
 const byPath = new Set(['an event that moves no index']);
 
 function worldFor(call: string): World {
   return new World(byPath.has(call) ? { spec: 'spec' } : indexers);
 }
 
-/** What a poisoned cache is asked. */
+/** The calls of a poisoned cache. */
 const later: Record<string, (world: World) => unknown> = {
   'a watch': (w) => w.decoder.frames(),
   'a list': (w) => w.decoder.page(),
@@ -325,7 +322,7 @@ function trapIn(what: string, name: string, call: string): void {
       outcome(() => use(world)),
       `${what}: later ${next}`,
     );
-  // One that has left the core is readable as ever; in the core nothing can be trusted.
+  // An object that has left the core may be read; reading one that is still there throws POISONED.
   const read = outcome(() => expect(world.listed[1]?.spec).toBe(4));
   if (read !== undefined) requirePoisoned(read, `${what}: a member`);
 }
