@@ -15,13 +15,13 @@ export const SAME_HASH: i32 = -16;
 
 // Beside the slot that a call answers.
 /**
- * From queueAdd and priorityAdd: the key is being processed, so it is not ready yet. From delayPop:
- * the slot was given back. From indexPut: a value was given back.
+ * From queueAddHash, queueAddSlot and priorityAddSlot: the key is being processed, so it is not
+ * ready yet. From delayPop: the slot was given back. From indexPut: a value was given back.
  */
 export const SLOT_FLAG: i32 = 0x40000000;
-/** From priorityAdd: the key waits. */
+/** From priorityAddSlot: the key waits. */
 export const WAITS_FLAG: i32 = 0x20000000;
-/** From priorityAdd: the key was ready and has a higher priority now. */
+/** From priorityAddSlot: the key was ready and has a higher priority now. */
 export const RAISED_FLAG: i32 = 0x10000000;
 
 // How a queue orders what is ready, for queueNew. Unless it is ORDER_LISTED there is no ring.
@@ -46,8 +46,8 @@ export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 export const ADD_ENDS_WAIT: u32 = 1;
 export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that runs
 
-// How delayAdd treats a wait that is there (the last parameter), and beside it: the wait is a
-// back-off.
+// How delayAddHash, delayAddSlot and priorityAddSlot treat a wait that is there (the last
+// parameter), and beside it: the wait is a back-off.
 export const WAIT_EARLIEST: u32 = 0; // the earlier time stays: client-go's way
 export const WAIT_LATEST: u32 = 1;
 export const WAIT_REPLACE: u32 = 2;
@@ -65,7 +65,7 @@ export const UNPIN_KEPT: i32 = 0; // the key is not idle and keeps its slot unti
 export const UNPIN_RELEASED: i32 = 1; // the slot was given back
 
 // The counters at queueStats, as f64. A histogram is a sum, then a count per bucket (not
-// cumulative), the last one for all above.
+// cumulative), the last one for all above. The word behind STATS_ADDS is free.
 export const STATS_ADDS: u32 = 0;
 export const STATS_WAITS: u32 = 2; // histogram of seconds from dirty to handed out
 export const STATS_WORKS: u32 = 16; // histogram of seconds from handed out to done

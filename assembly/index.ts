@@ -3,9 +3,9 @@
 // JSON scanner.
 //
 // A handle is an address (never 0) and comes first; slots are dense numbers from 0. Only integers
-// and f64 cross. Calls that may need memory answer
-// NO_MEMORY or 0 and have changed nothing then. Nothing here reads a clock: times are f64
-// milliseconds passed in. An assertion that fails traps: a trap is always a bug of ours.
+// and f64 cross. Calls that may need memory answer NO_MEMORY or 0 and have changed nothing then.
+// Nothing here reads a clock: times are f64 milliseconds passed in. An assertion that fails traps:
+// a trap is always a bug of ours.
 
 export { memoryGrant, memoryLimit, memoryPages } from "./memory";
 export {

@@ -96,7 +96,7 @@ function isLeft(queue: Table, meta: u32, how: u32): bool {
   return (meta & STATE_BACKOFF) != 0 && (queue.rules & ADD_KEEPS_BACKOFF) != 0;
 }
 
-/** For the level and the heap entry there is room. See priorityAdd for the answer. */
+/** For the level and the heap entry there is room. See priorityAddSlot for the answer. */
 function put(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u32): i32 {
   const times = timesOf(queue, slot);
   const meta = recordOf(queue, slot).meta;

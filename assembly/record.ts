@@ -111,6 +111,7 @@ export const KEYED: u32 = 1 << 8;
 export const EXTERNAL: u32 = 1 << 9;
 // the host has been given a slot with a generation: count it when the slot is given back
 export const ISSUED: u32 = 1 << 10;
+// bits 11-21 are free
 // A slot for the host is these upper bits of meta with the slot number below: it is stale when they
 // differ.
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free

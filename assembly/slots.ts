@@ -89,7 +89,7 @@ export function slotNumber(queue: Table, token: u32): i32 {
   return freshRecord(queue, token) === null ? STALE : token & SLOT_NUMBER;
 }
 
-/** As queueAdd, for one slot of the host. */
+/** As queueAddSlot, for one slot of the host; STALE. */
 export function slotAdd(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
   if (record === null) return STALE;

@@ -51,7 +51,7 @@ export type { CoreExports } from '../generated/core-exports.ts';
 export type { Resident } from './instance.ts';
 
 export const STATE_BUSY: number = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
-/** How delayAdd treats a wait that is there. */
+/** How addAfter() treats a wait that is there. */
 export const WAIT_MODES = {
   earliest: WAIT_EARLIEST,
   latest: WAIT_LATEST,

@@ -1,4 +1,4 @@
-/** bindings/workqueue/delaying-queue.ts, with either key table. */
+/** bindings/workqueue/delaying-queue.ts, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { delayingQueueCases } from './cases/delaying-queue.ts';

@@ -1,4 +1,4 @@
-/** bindings/workqueue/limiters.ts, with either key table. */
+/** bindings/workqueue/limiters.ts, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { limiterCases } from './cases/limiters.ts';

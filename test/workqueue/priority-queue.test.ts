@@ -1,4 +1,4 @@
-/** bindings/workqueue/priority-queue.ts, with either key table. */
+/** bindings/workqueue/priority-queue.ts, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { priorityQueueCases } from './cases/priority-queue.ts';

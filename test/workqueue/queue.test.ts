@@ -1,4 +1,4 @@
-/** bindings/workqueue/queue.ts, with either key table. */
+/** bindings/workqueue/queue.ts, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { queueCases } from './cases/queue.ts';

@@ -1,4 +1,4 @@
-/** bindings/workqueue/rate-limiting-queue.ts, with either key table. */
+/** bindings/workqueue/rate-limiting-queue.ts, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { rateLimitingQueueCases } from './cases/rate-limiting-queue.ts';

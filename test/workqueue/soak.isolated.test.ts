@@ -1,6 +1,6 @@
 /**
- * A short form of the soak bench/queue/soak-run.ts, on either key table: a million keys that each
- * come once, ten thousand of them live. `npm run soak` is the long form.
+ * A short form of the soak bench/queue/soak-run.ts, over each way to find keys: a million keys
+ * that each come once, ten thousand of them live. `npm run soak` is the long form.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type SoakReport, soak } from '../../bench/queue/soak-run.ts';

@@ -1,4 +1,4 @@
-/** bindings/workqueue/work-queue.ts and the extensions beyond client-go, with either key table. */
+/** Batches, slots and what queues have beyond client-go, over each way to find keys. */
 
 import { implementations } from '../helpers/workqueue/implementations.ts';
 import { extensionCases } from './cases/extensions.ts';

@@ -30,8 +30,8 @@ interface Figures {
 }
 
 /**
- * Collects the metrics of all named informers that have this provider. The counts of an informer
- * that has ended stay until another one ends.
+ * Collects the metrics of all named informers that have this provider. The latencies of an informer
+ * that has ended stay until another one ends; its other metrics go at once.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -73,7 +73,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     };
   }
 
-  /** When the returned function is called, only the counts stay. */
+  /** When the returned function is called, only the histogram of latencies stays. */
   addReadings(id: InformerIdentity, readings: InformerReadings): () => void {
     this.#of(id).readings = readings;
     return () => {
@@ -81,7 +81,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       const labels = labelsOf(id);
       this.#informers.delete(labels);
       this.#informers.set(labels, { latency });
-      // Counts of older informers are removed, so that short-lived names do not pile up.
+      // The histograms of older informers are removed, so that short-lived names do not pile up.
       for (const [other, { queued }] of this.#informers)
         if (other !== labels && queued === undefined) this.#informers.delete(other);
     };
