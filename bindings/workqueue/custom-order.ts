@@ -18,11 +18,11 @@ const WHAT = 'queue order';
  * itself ends the get that it is called for (aborts its signal, shuts the queue down), its item is
  * pushed again.
  *
- * If the order throws, no key is lost. `push` in an add: the add throws it and has no effect; when
- * a key is done or due, the error is reported and the key is handed out before the others. `touch`:
- * the add throws it. `len` and `pop`: the get rejects, also one that waits. Keys that were pushed
- * and that an empty order no longer has are reported and handed out. None of the functions may be
- * async.
+ * If the order throws, no key is lost. What `push` throws in an add, the add throws, and it has no
+ * effect; what it throws for a key that is done or due is reported, and the key is handed out
+ * before the others. What `touch` throws, the add throws. What `len` and `pop` throw, the get
+ * rejects with, also one that waits. If `len()` is 0 although pushed keys were not popped, that is
+ * reported, and these keys are handed out. None of the functions may be async.
  */
 export interface QueueOrder<T> {
   touch(item: T): void;
@@ -50,7 +50,7 @@ export class CustomOrder<T> {
 
   #len(): number {
     const len: unknown = this.#order.len();
-    if (typeof len !== 'number' || !(len >= 0)) throw invalid('queue.len()', 'a number >= 0', len);
+    if (typeof len !== 'number' || !(len >= 0)) throw invalid('order.len()', 'a number >= 0', len);
     return len;
   }
 
@@ -100,7 +100,7 @@ export class CustomOrder<T> {
     } catch (cause) {
       throw core.trapped(cause);
     }
-    if (!taken) throw invalid('queue.pop()', 'an item that was pushed and not popped since', item);
+    if (!taken) throw invalid('order.pop()', 'an item that was pushed and not popped since', item);
     this.#given--;
     if (waiting?.size !== 0) {
       items[slot] = item;
@@ -132,6 +132,6 @@ export class CustomOrder<T> {
     }
     const lost = this.#kept.size - before;
     if (lost > 0)
-      handleError(invalid('queue.len()', `${lost} keys that were pushed and not popped`, 0), WHAT);
+      handleError(invalid('order.len()', `${lost} keys that were pushed and not popped`, 0), WHAT);
   }
 }

@@ -40,8 +40,9 @@ import {
 import { giveBack, type Holding, hold } from './core-resources.ts';
 
 const MOST = 0x7fffffff; // counts end here
-const NEW = 0; // the word of a slot that has just been given out
-const FORGOTTEN = 1; // from here on, the count is what the word is more
+// The word of a slot: NEW, or FORGOTTEN plus the number of failures.
+const NEW = 0; // the slot has just been given out
+const FORGOTTEN = 1;
 const SPARE = 64;
 const SWEEP = 4;
 const EXPIRE = 2;
@@ -80,7 +81,7 @@ export class Failures<T> {
   #zeros = 0; // forgotten keys that have a slot yet
   #top = 0; // slots from here on were never used
   #hand = 0; // the slot that the sweep looked at last
-  // By slot, two: NEW or FORGOTTEN and more; the slot that failed after this one the last time.
+  // Two for each slot: its word (see NEW), and the slot that failed after this one the last time.
   #words: Int32Array = roomFor(SPARE);
   #ends: Float64Array | undefined; // with forgetAfter, by slot: when its count expires
 
@@ -89,7 +90,7 @@ export class Failures<T> {
   #namespace = '';
   #slot = 0;
   #added = 0; // the slot that failed last
-  #wrong = 0; // guesses that failed or were not made since one held
+  #wrong = 0; // look-ups since the last right guess
 
   constructor({ key, forgetAfter = Number.POSITIVE_INFINITY, clock }: FailureOptions<T>) {
     this.#key = key;

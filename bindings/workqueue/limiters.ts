@@ -36,8 +36,8 @@ export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock | undefined;
   /**
-   * What makes two items the same. Needed unless items are strings or requests, which have no
-   * members but namespace and name. Requests cost half as much with `requestKey`: without it their
+   * What makes two items the same. Needed unless items are strings, or requests that have no other
+   * members than namespace and name. Requests cost half as much with `requestKey`: without it their
    * parts are joined at each call.
    */
   key?: KeyFunction<T> | undefined;

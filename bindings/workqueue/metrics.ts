@@ -151,8 +151,8 @@ function guarded(metric: Counter): Counter {
 }
 
 /**
- * A user's metric that throws or rejects is reported and costs nothing else: the operation goes on.
- * One metric a call, as each has an answer.
+ * Calls one metric of the user's. What it throws or rejects with is reported, and the operation
+ * goes on.
  */
 function call(run: () => unknown): void {
   tell(run, 'metrics provider');
@@ -209,7 +209,7 @@ function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
   }));
 }
 
-/** Without priorities: what is counted is the queue's one depth. */
+/** In a queue without priorities, or for a provider that knows none, one depth is counted. */
 function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): PriorityDepth {
   if (hasLevels && provider.newDepthMetricWithPriority !== undefined)
     return provider.newDepthMetricWithPriority(name);

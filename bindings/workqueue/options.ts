@@ -15,7 +15,7 @@ import type { QueueOrder } from './custom-order.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './queue.ts';
 
-/** Of every queue. */
+/** The options of every queue. */
 export interface QueueOptions<T> {
   /** Names the queue in metrics; without a name it has none. */
   name?: string | undefined;
@@ -32,11 +32,11 @@ export interface QueueOptions<T> {
   /** @deprecated The former name of `order`. */
   queue?: QueueOrder<T> | undefined;
   /**
-   * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is
-   * full, what becomes due is tried again each second. Where it overrides `addAfter`, that is
-   * called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other
-   * delays. What is called on the outer queue is called on the inner one: a subclass that overrides
-   * `add` or `get`, for example, must be the inner queue.
+   * The queue to wrap: this one adds delays, limits and failures to it, and its calls go to the
+   * inner queue. So a subclass that overrides `add` or `get`, for example, must be the inner queue.
+   * While the inner queue is full, an item whose delay has ended is tried again each second. If the
+   * class of the inner queue overrides `addAfter`, that method is called for each delay, also for
+   * back-offs; then `addKeepsBackoff` cannot tell back-offs from other delays.
    */
   inner?: WorkQueue<T> | undefined;
   /**
@@ -137,7 +137,7 @@ export function checkOptions<T>(
   return { ...options, order, rules };
 }
 
-/** The options of the wrapped queue hold. */
+/** These options are those of the wrapped queue. */
 function requireNoneBeside<T>(inner: WorkQueue<T>, options: QueueOptions<T>): void {
   for (const option of ['times', 'maxDepth', 'whenFull', 'addEndsWait', 'addKeepsBackoff'] as const)
     if (options[option] !== undefined)

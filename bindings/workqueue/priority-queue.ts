@@ -4,8 +4,8 @@
  *
  * - Of the ready items one of the highest priority is handed out, the one that has stood in line
  *   the longest; where priorities age, waiting makes up for a lower priority.
- * - An item is ready or waits, never both; an item that is ready while it is processed is counted,
- *   and handed out after done().
+ * - An item is ready or waits, never both. An item that is added while it is processed counts as
+ *   ready, and is handed out after done().
  * - Adding an item that the queue has can only bring it forward: the higher priority and the
  *   earlier time win.
  */
@@ -28,15 +28,16 @@ import { orderOf, QUEUE_NAMES, type QueueKind, type QueueOptions } from './optio
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 import type { GetOptions, Got } from './waiting-calls.ts';
 
-/** Of a {@link PriorityQueue}. */
+/** The options of a {@link PriorityQueue}. */
 export interface PriorityQueueOptions<T> extends QueueOptions<T> {
   /**
    * No level starves: an item of priority p that has been ready for w milliseconds counts as one of
    * priority p + w / everyMs. So no item is overtaken by an item of priority q that became ready
-   * more than (q − p) · everyMs after it. Then keys of one priority stand in line by the time at
-   * which they became ready, also those whose priority was raised or whose wait was ended by an add
-   * (controller-runtime puts the former last and the latter where they would have stood). Off by
-   * default.
+   * more than (q − p) · everyMs after it. With aging, items of one priority are handed out in the
+   * order in which they became ready, also those whose priority was raised or whose wait an add has
+   * ended. Without it, as in controller-runtime, a raised item goes to the end of its new priority,
+   * and one whose wait an add has ended keeps the place that it got when the wait began. Default:
+   * no aging.
    */
   aging?: { everyMs: number } | undefined;
 }
@@ -51,8 +52,8 @@ export interface AddOptions {
   /** Ready after so many milliseconds; at once when that is 0 or less. */
   after?: number | undefined;
   /**
-   * Ready when the limiter says so, which counts as a failure of the item; of the limiter's delay
-   * and a given `after` the shorter one counts.
+   * Ready after the delay of the limiter, which counts this as a failure of the item. If `after` is
+   * given too, the shorter of the two delays is taken.
    */
   rateLimited?: boolean | undefined;
   /** The higher, the earlier. Any integer of 32 bits; default 0. */
@@ -73,9 +74,9 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * called any more. shutDownWithDrain() hands out what is ready, also what becomes so again by
  * done(), and resolves when nothing is ready or processed; in controller-runtime it is the same as
  * shutDown(). The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s,
- * without an overall limit. `inner` and `order` are refused. Priorities may be many, such as
- * deadlines: a get costs the logarithm of their number, an add of a new one moves those above it (5
- * µs for 100 000).
+ * without an overall limit. `inner` and `order` are refused. There may be many priorities, such as
+ * one for each deadline: the time of a get grows with the logarithm of their number, and the first
+ * add of a new priority moves the higher ones (5 µs for 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
  *
@@ -100,14 +101,14 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /**
-   * Adds items. An item that the queue has: the higher of the two priorities counts, and raising it
-   * puts the item at the end of its new priority; of a waiting item the earlier time counts, and
-   * without delay it is ready now; a delay for a ready item is ignored (with `rateLimited` it
-   * counts as a failure all the same). After shutDown(): dropped silently.
+   * Adds items. An item that the queue has already takes the higher of the two priorities, and goes
+   * to the end of that priority if it is a new one. If it waits, the earlier time counts, and
+   * without a delay it is ready now. If it is ready, a delay is ignored (with `rateLimited` the
+   * failure is counted all the same). After shutDown() items are dropped silently.
    *
-   * All items are looked at before the first one is added. An item that fails after that (its
-   * limiter throws, or there is no memory) keeps none of the others from being added; then the
-   * first error is thrown, and the others go to the hook of `setErrorHandler`.
+   * The keys of all items are read before the first one is added. If an item fails after that (its
+   * limiter throws, or there is no memory), the others are added all the same; then the first error
+   * is thrown, and further ones go to the handler of `setErrorHandler`.
    */
   addWithOpts(options: AddOptions, ...items: T[]): void {
     requireAddOptions(options);
@@ -147,7 +148,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     this.addWithOpts({ rateLimited: true }, item);
   }
 
-  /** As get(), with the priority that the item was queued with. */
+  /** Does the same as get(), and also gives the priority with which the item was queued. */
   getWithPriority(options?: GetOptions<T>): Promise<GotWithPriority<T>> {
     return this.next(options, (item) => {
       const priority = item === undefined ? 0 : this.core.exports.priorityTaken();

@@ -52,8 +52,9 @@ const OPTION_NAMES = namesOf<{ flavor?: Flavor | undefined }>()({ flavor: 1 });
 export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #flavor: Flavor;
   readonly #sources = new Set<QueueSource>();
-  // Figures of no live queue of this package; one that was never asked for is undefined.
-  /** Those reported through the methods of MetricsProvider. */
+  // The next two have, by name, figures that are not read from a live queue of this package. A
+  // figure that was never reported is undefined.
+  /** Figures that came through the methods of MetricsProvider. */
   readonly #reported = new Map<string, QueueSource>();
   /** The counts of disposed queues, as Prometheus takes a counter that decreases for a restart. */
   readonly #ended = new Map<string, QueueSource>();
@@ -143,7 +144,10 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     };
   }
 
-  /** Not those of a name that a queue has: a counter would go back while it is read. */
+  /**
+   * Drops the counts of ended queues of other names. Those of a name that a queue still has stay:
+   * its counters would decrease.
+   */
   #forgetEndedBefore(last: string): void {
     const used = new Set([last]);
     for (const source of this.#sources)
@@ -235,7 +239,7 @@ function readIfAlive(source: QueueSource): QueueFigures | undefined {
   }
 }
 
-/** One of two figures, or both as one; a queue may lack some. */
+/** Two figures as one; if a queue lacks its figure, the other one. */
 function folded(by: (a: number, b: number) => number, a?: number, b?: number): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : by(a, b);
 }

@@ -183,9 +183,9 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Adds an item. Already waiting to be handed out: no effect (the order's `touch` is called).
-   * Being processed: it is handed out again after done(). After shutDown(): dropped silently, as in
-   * client-go.
+   * Adds an item. It has no effect on an item that is ready already (the order's `touch` is
+   * called). An item that is being processed is handed out again after done(). After shutDown() the
+   * item is dropped silently, as in client-go.
    */
   add(item: T): void {
     if (this.stopped) this.checkAlive();
@@ -338,8 +338,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not
-   * being processed: no effect.
+   * Ends the processing of an item; if it was added meanwhile it becomes ready again. It has no
+   * effect on an item that is not being processed.
    */
   done(item: T): void {
     const now = this.now();
@@ -407,9 +407,9 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * A slot that stands for the item until unpin(), whatever becomes of the item: an int32, for
-   * addSlots(). The item stays in the queue's memory as long. Pinned again: the same slot, and one
-   * unpin() ends it. Where getSlots() throws TOO_MANY_SLOTS, this may too.
+   * Gives a slot, an int32 for addSlots(), that stands for the item until unpin(), whatever becomes
+   * of the item. The item stays in the queue's memory as long. An item that is pinned twice has one
+   * slot, and one unpin() ends it. Throws TOO_MANY_SLOTS under the same condition as getSlots().
    *
    * @example
    * const queue = new WorkQueue();
@@ -425,21 +425,21 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Ends what pin() began; the slot is stale from here on, or once the item is no longer in the
-   * queue. A slot that is not pinned: STALE_SLOT.
+   * Ends what pin() began: the slot becomes stale, at once or when the item is no longer in the
+   * queue. Throws STALE_SLOT if the slot is not pinned.
    */
   unpin(slot: number): void {
     this.slots.unpin(slot);
   }
 
-  /** The item that a slot stands for. A stale slot: STALE_SLOT. */
+  /** The item that a slot stands for. Throws STALE_SLOT for a stale slot. */
   slotItem(slot: number): T {
     return this.slots.item(slot);
   }
 
   /**
-   * As add() for the first `count` slots, in one call of the core. A stale one among them:
-   * STALE_SLOT, and nothing was added.
+   * Does what add() does, for the first `count` slots in one call of the core. If one of them is
+   * stale, it throws STALE_SLOT and adds nothing.
    */
   addSlots(slots: Int32Array, count: number): void {
     if (count !== 1 || !this.#plainSlots || this.stopped) {
@@ -459,8 +459,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /**
    * Hands out ready keys, as many as the array has room for, as slots that stand for their items
-   * until doneSlots(). Answers how many there were. A queue that ever held more than four million
-   * keys at once: TOO_MANY_SLOTS, for the rest of its life.
+   * until doneSlots(), and returns how many. Throws TOO_MANY_SLOTS if the queue has ever held more
+   * than four million keys at once.
    */
   getSlots(into: Int32Array): number {
     if (!this.#plainSlots || into?.length !== 1 || this.items.length > SLOT_LIMIT)
@@ -478,8 +478,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * As done() for the first `count` slots, in one call of the core. A stale one among them:
-   * STALE_SLOT, and nothing was done.
+   * Does what done() does, for the first `count` slots in one call of the core. If one of them is
+   * stale, it throws STALE_SLOT and ends nothing.
    */
   doneSlots(slots: Int32Array, count: number): void {
     if (count !== 1 || !this.#plainSlots || this.stopped) {
@@ -501,8 +501,8 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
 
   /**
    * Takes no more items; those that are ready are still handed out (a PriorityQueue drops them),
-   * then get() reports the shutdown. What waits for a delay is dropped. Ends a shutDownWithDrain()
-   * that is under way. Again: no effect.
+   * then get() reports the shutdown. What waits for a delay is dropped. It ends a
+   * shutDownWithDrain() that is under way. A second call has no effect.
    */
   shutDown(): void {
     this.checkAlive();
@@ -514,10 +514,11 @@ export class WorkQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Like shutDown(), and resolves when nothing is being processed. As in client-go it does not wait
-   * for items that are ready (a PriorityQueue does), and may resolve although the last item done
-   * became ready again; of two drains one done() wakes only the later, and a shutDown() ends both.
-   * A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
+   * Does what shutDown() does, and resolves when nothing is being processed. As in client-go, it
+   * does not wait for items that are ready (a PriorityQueue does), and it may resolve although the
+   * item that was done last became ready again. Of two drains that wait, one done() wakes only the
+   * later one; a shutDown() ends both. If the signal fires meanwhile, it rejects with ABORTED, and
+   * the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     try {

@@ -63,8 +63,8 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   }
 
   /**
-   * The item is through, with success or for good: its failures are forgotten. It is still
-   * processed until done().
+   * Forgets the failures of an item, which has succeeded or will not be tried again. It does not
+   * end the processing: done() does.
    */
   forget(item: T): void {
     this.checkAlive();

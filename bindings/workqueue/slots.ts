@@ -6,8 +6,8 @@
  * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one
  *   that holds until `unpin`; `getSlots` gives one that holds until its `doneSlots`. A slot that
  *   outlived its item is an error STALE_SLOT, until its place has been given to 1024 others.
- * - A queue with an order of the user's, a bound or metrics that hear of each operation takes one
- *   at a time here too, as does one that is shut down.
+ * - A queue with an order of the user's, a bound or metrics that are called at each operation
+ *   handles items one by one here too; so does a queue that is shut down.
  */
 import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -19,7 +19,8 @@ const UNPIN_RELEASED = 1;
 
 export class Slots<T> {
   readonly #queue: WorkQueue<T>;
-  // for reasons that never change; a shutdown is another one, as each done may end a drain
+  // For reasons that never change. A queue that is shut down ends items one by one as well, because
+  // each done() may end a drain.
   readonly oneByOne: boolean;
   // The slots of arrays that getBatch() made.
   #batches: WeakMap<object, Int32Array> | undefined;

@@ -14,7 +14,7 @@ export function gotten<T>(item: T | undefined): Got<T> {
   return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
 }
 
-/** Of `get`. */
+/** The options of `get()`. */
 export interface GetOptions<T> {
   /** Ends the wait: it rejects with ABORTED then. */
   signal?: AbortSignal | undefined;

@@ -141,7 +141,7 @@ describe('push', () => {
     expect(reported.splice(0)).toEqual([new Error('late')]);
     expect(drain(queue)).toEqual(['a', 'lost']);
     expect(reported).toMatchObject([
-      { message: '"queue.len()" expected 1 keys that were pushed and not popped, got 0' },
+      { message: '"order.len()" expected 1 keys that were pushed and not popped, got 0' },
     ]);
   });
 
@@ -207,8 +207,8 @@ test.each([undefined, Number.NaN, '1', -1, Promise.resolve(1)])(
     const { len } = order;
     queue.add('x');
     order.len = () => answer as number;
-    expect(await gotten(queue.get())).toContain('"queue.len()" expected a number >= 0');
-    expect(() => queue.len()).toThrow('"queue.len()"');
+    expect(await gotten(queue.get())).toContain('"order.len()" expected a number >= 0');
+    expect(() => queue.len()).toThrow('"order.len()"');
     order.len = len;
     expect(drain(queue)).toEqual(['x']);
   },
