@@ -129,6 +129,16 @@ export const STORED_SPANS: u32 = 4;
 // STORED_FLAGS.
 export const IS_ASCII: u32 = 1;
 export const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
+/** It is packed: kept as its difference from a base (pack.ts). */
+export const IS_PACKED: u32 = 4;
+/** Of a base: the host has its text. The host alone sets it. */
+export const HAS_TEXT: u32 = 32;
+// A packed object, in u32 words, and where its difference begins, in bytes.
+export const PACKED_BASE: u32 = 4;
+export const PACKED_CHECK: u32 = 5;
+export const PACKED_DIFFERENCE: u32 = 24;
+/** Bytes of objectSize that are in front of an object. */
+export const SIZE_HEAD: u32 = 8;
 
 /** A shape's names: |bytes u32|address u32| from this word of a shape on (shapes.ts). */
 export const SHAPE_NAMES: u32 = 6;

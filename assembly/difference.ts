@@ -7,7 +7,10 @@
 //                repeated; the upper bits: how many writes before, or how many bytes follow
 //
 // Texts are JSON. Where they differ, both go on behind that value; if they are not equal there, the
-// base is searched for what follows a quote in the text.
+// base is searched for what follows a quote in the text. In a long string both go on where they are
+// equal again, if that is near, or at its common end.
+//
+// The host reads this format too: bindings/cache/bytes/packed-copy.ts.
 //
 // Raw loads and stores: bytes and SIMD registers of the texts, and the tables of the search, u16.
 
@@ -25,6 +28,9 @@ const HEADS: u32 = 1024;
 const LOOKS: u32 = 16; // places that a search compares
 const MOST_WRITTEN: u32 = 256; // writes that can be repeated
 const REPEATS: u32 = 24; // last writes that are compared
+const LONG: u32 = 64; // bytes of a value from which on it is searched for where it is equal again
+const NEAR: u32 = 16; // bytes that may be more or fewer there
+const FURTHEST: u32 = 1024;
 
 const heads: usize = memory.data(1024 << 1, 16); // quote + 1 by hash of its window
 const nexts: usize = memory.data(2048 << 1, 16); // quote + 1 behind it with the same hash
@@ -204,6 +210,30 @@ function valueEnd(p: usize, end: usize): usize {
   return end;
 }
 
+/** Where in the text the place is that near answers. */
+let nearText: usize = 0;
+
+/**
+ * Where the base goes on as the text does behind a difference in a long value: at a window that is
+ * 32, 128 or 512 bytes behind it in the text, and up to NEAR bytes before or behind that in the
+ * base. 0: nowhere.
+ */
+function near(a: usize, aEnd: usize, b: usize, bEnd: usize): usize {
+  for (let behind: usize = 2 * NEAR; behind <= FURTHEST; behind <<= 2) {
+    const p = b + behind, middle = a + behind;
+    if (p + WINDOW > bEnd || middle + NEAR + WINDOW > aEnd) break;
+    const window = v128.load(p);
+    for (let i: usize = 0; i <= NEAR; i++) {
+      const after = !v128.any_true(v128.xor(v128.load(middle + i), window));
+      if (after || !v128.any_true(v128.xor(v128.load(middle - i), window))) {
+        nearText = p;
+        return after ? middle + i : middle - i;
+      }
+    }
+  }
+  return 0;
+}
+
 /** Which of the last writes has the same bytes, counted back from the last; -1: none. */
 @inline
 function repeated(p: usize, bytes: u32, count: u32): i32 {
@@ -238,7 +268,14 @@ export function differ(
     if (to + 16 > last) return 0;
     to = putNumber(to, <u32>equal);
     if (b == end) return to;
-    let nextA = valueEnd(a, baseEnd), nextB = valueEnd(b, end);
+    let nextB = valueEnd(b, min(end, b + LONG));
+    let nextA: usize = 0;
+    let isSearched = false;
+    if (nextB == b + LONG) {
+      nextA = near(a, baseEnd, b, end);
+      nextB = nextA != 0 ? nearText : valueEnd(nextB, end);
+    }
+    if (nextA == 0) nextA = valueEnd(a, baseEnd);
     if (
       nextA + 8 > baseEnd || nextB + 8 > end || load<u64>(nextA) != load<u64>(nextB)
     ) {
@@ -261,11 +298,13 @@ export function differ(
         }
         if (at != 0) break;
       }
-      if (nextB != end) {
-        while (nextB > b && nextA > base && load<u8>(nextB - 1) == load<u8>(nextA - 1)) {
-          nextA--;
-          nextB--;
-        }
+      isSearched = nextB != end;
+    }
+    if (isSearched || nextB - b >= 2 * NEAR) {
+      const first = isSearched ? base : a;
+      while (nextB > b && nextA > first && load<u8>(nextB - 1) == load<u8>(nextA - 1)) {
+        nextA--;
+        nextB--;
       }
     }
     const wrote = <u32>(nextB - b);
@@ -351,7 +390,7 @@ export function restore(difference: usize, base: usize, to: usize, bytes: u32): 
 
 /**
  * A number that two texts of at least 16 bytes share by chance once in 2^32 times: sums, and sums
- * of sums, of the words in 16 columns.
+ * of sums, of the words in 16 columns. Words of 32 bits alone, as the host computes it too.
  */
 export function checkOf(p: usize, bytes: u32): u32 {
   const last = p + bytes - 16;
@@ -372,15 +411,17 @@ export function checkOf(p: usize, bytes: u32): u32 {
     a2 = i32x4.add(a2, a);
   }
   a2 = i32x4.add(i32x4.add(a2, a), v128.load(last));
+  const v = mixed(mixed(mixed(mixed(i32x4.splat(0), a, a2), b, b2), c, c2), d, d2);
   return (
-    folded(a, a2) ^ rotl<u32>(folded(b, b2), 8) ^ rotl<u32>(folded(c, c2), 16) ^
-    rotl<u32>(folded(d, d2), 24)
+    i32x4.extract_lane(v, 0) ^ rotl<u32>(i32x4.extract_lane(v, 1), 8) ^
+    rotl<u32>(i32x4.extract_lane(v, 2), 16) ^ rotl<u32>(i32x4.extract_lane(v, 3), 24)
   );
 }
 
-function folded(sum: v128, sums: v128): u32 {
-  const low = i64x2.extract_lane(sum, 0) ^ rotl<u64>(i64x2.extract_lane(sums, 0), 32);
-  const high = i64x2.extract_lane(sum, 1) ^ rotl<u64>(i64x2.extract_lane(sums, 1), 32);
-  const both = <u64>low * 0x9e3779b97f4a7c15 + <u64>high * 0xc2b2ae3d27d4eb4f;
-  return <u32>(both >> 32) ^ <u32>both;
+@inline
+function mixed(before: v128, sum: v128, sums: v128): v128 {
+  let v = i32x4.mul(v128.xor(before, sum), i32x4.splat(0x9e3779b1));
+  v = v128.xor(v, i32x4.shr_u(v, 15));
+  v = i32x4.mul(v128.xor(v, sums), i32x4.splat(0x85ebca77));
+  return v128.xor(v, i32x4.shr_u(v, 13));
 }

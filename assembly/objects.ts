@@ -9,7 +9,7 @@
 //
 // Raw loads: SIMD registers of two texts.
 
-import { IS_MARKED, NOTHING, NO_MEMORY } from "./abi";
+import { IS_MARKED, IS_PACKED, NOTHING, NO_MEMORY, SIZE_HEAD } from "./abi";
 import {
   arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal,
 } from "./arena";
@@ -22,7 +22,7 @@ import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { Table } from "./record";
 import { NAME, NAMESPACE } from "./shapes";
 import {
-  ByteSpan, IS_COUNTED, IS_PACKED, OBJECTS_BYTES, Objects, Packed, jsonOf, metaSpanOf,
+  ByteSpan, IS_COUNTED, OBJECTS_BYTES, Objects, Packed, jsonOf, metaSpanOf,
 } from "./stored";
 
 /** A store of versions, or null when there is no memory. */
@@ -272,6 +272,8 @@ export function objectsLive(objects: Objects): u32 {
 export function objectsTotal(objects: Objects): u32 {
   return arenaTotal(objects.arena);
 }
+
+if (BLOCK_HEAD != SIZE_HEAD) ERROR("SIZE_HEAD in abi.ts is another");
 
 /** What a version adds to objectsLive, but for its base. */
 export function objectSize(objects: Objects, version: u32): u32 {

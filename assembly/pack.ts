@@ -16,7 +16,7 @@
 //
 // Raw loads: bytes of the owners.
 
-import { IS_ASCII, NO_MEMORY } from "./abi";
+import { IS_ASCII, IS_PACKED, NO_MEMORY } from "./abi";
 import { arenaAlloc, arenaAt, arenaSetOwner } from "./arena";
 import { BEHIND, MOST_TEXT, checkOf, differ, putNumber, putWords } from "./difference";
 import {
@@ -28,7 +28,7 @@ import { report } from "./report";
 import { metaValue } from "./scan";
 import { OWNER_REFERENCES } from "./shapes";
 import {
-  IS_BASE, IS_COUNTED, IS_PACKED, Image, KEPT_FLAGS, Objects, Packed, StoredObject, TAG_SHIFT,
+  IS_BASE, IS_COUNTED, Image, KEPT_FLAGS, Objects, Packed, StoredObject, TAG_SHIFT,
   jsonOf, shapesOf, spanCount, spansOf,
 } from "./stored";
 
@@ -160,7 +160,7 @@ function putHead(stored: StoredObject, base: u32, baseStored: StoredObject, flag
   to.references = 1;
   to.flags = flags | IS_PACKED;
   to.base = base;
-  to.check = checkOf(spansOf(stored), (words << 2) + stored.length);
+  to.check = checkOf(spansOf(stored), (words << 2) + stored.length) ^ (flags & IS_ASCII);
   return putWords(spansOf(baseStored), spansOf(stored), words, packed + PACKED_HEAD);
 }
 

@@ -11,7 +11,8 @@
 //   |length u32|topShape u16|metaShape u16|references u32|flags u32|base u32|check u32|difference|
 
 import {
-  IS_ASCII, IS_MARKED, STORED_FLAGS, STORED_LENGTH, STORED_REFERENCES, STORED_SHAPES, STORED_SPANS,
+  IS_ASCII, IS_MARKED, PACKED_BASE, PACKED_CHECK, PACKED_DIFFERENCE, STORED_FLAGS, STORED_LENGTH,
+  STORED_REFERENCES, STORED_SHAPES, STORED_SPANS,
 } from "./abi";
 import { Arena } from "./holes";
 import { METADATA, hasName, indexIn, shapeCount } from "./shapes";
@@ -21,8 +22,6 @@ export const OBJECTS_BYTES: u32 = 512;
 export const IMAGES: u32 = 16;
 
 // Flags of a version beside those of abi.ts.
-/** It is packed: kept as its difference from a base. */
-export const IS_PACKED: u32 = 4;
 /** Packed versions differ from it; they alone have references to it. */
 export const IS_BASE: u32 = 8;
 /** objectCounted has counted its bytes. */
@@ -79,7 +78,7 @@ export class Packed {
   references: u32;
   flags: u32;
   base: u32;
-  check: u32; // of its spans and its JSON (difference.ts)
+  check: u32; // of its spans and its JSON (difference.ts), xor its flag IS_ASCII
 }
 
 /** Which version an image has (unpack.ts); drawn at Objects. */
@@ -102,8 +101,11 @@ if (
   offsetof<StoredObject>("topShape") != STORED_SHAPES << 2 ||
   offsetof<StoredObject>("references") != STORED_REFERENCES << 2 ||
   offsetof<StoredObject>("flags") != STORED_FLAGS << 2 ||
-  offsetof<StoredObject>() != STORED_SPANS << 2
-) ERROR("the words of StoredObject in abi.ts are others");
+  offsetof<StoredObject>() != STORED_SPANS << 2 ||
+  offsetof<Packed>("base") != PACKED_BASE << 2 ||
+  offsetof<Packed>("check") != PACKED_CHECK << 2 ||
+  offsetof<Packed>() != PACKED_DIFFERENCE
+) ERROR("the words of StoredObject or Packed in abi.ts are others");
 
 @inline
 export function imageAt(objects: Objects, index: u32): Image {

@@ -11,11 +11,12 @@
 //
 // Raw stores: both shapes in one word.
 
+import { IS_ASCII, IS_PACKED } from "./abi";
 import { arenaAt } from "./arena";
 import { BEHIND, checkOf, restore, takeWords } from "./difference";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
-  IMAGES, IS_BASE, IS_PACKED, Image, KEPT_FLAGS, Objects, Packed, StoredObject, imageAt, jsonOf,
+  IMAGES, IS_BASE, Image, KEPT_FLAGS, Objects, Packed, StoredObject, imageAt, jsonOf,
   shapesOf, spanCount, spansOf,
 } from "./stored";
 
@@ -111,7 +112,8 @@ function restored(objects: Objects, version: u32, head: StoredObject): StoredObj
     spansOf(base), spansOf(at), words, changetype<usize>(packed) + offsetof<Packed>(),
   );
   restore(difference, jsonOf(base), jsonOf(at), bytes);
-  if (checkOf(spansOf(at), (words << 2) + bytes) != packed.check) unreachable();
+  const check = checkOf(spansOf(at), (words << 2) + bytes) ^ (at.flags & IS_ASCII);
+  if (check != packed.check) unreachable();
   image.version = version + 1;
   return at;
 }

@@ -57,7 +57,11 @@ const measured: Row[] = [
     budget: 19.75 * KIB, // a quarter for the ranges of hashes, 3.5 for packing objects
   },
   { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 36 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 90 * KIB },
+  {
+    what: 'capstan/cache, minified',
+    bytes: await bundle('cache'),
+    budget: 91.5 * KIB, // 1.6 for copies of packed objects
+  },
   {
     what: 'capstan/client, minified',
     bytes: await bundle('client'),
@@ -70,7 +74,7 @@ const measured: Row[] = [
     bytes: await bundle('leaderelection'),
     budget: 12 * KIB,
   },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 134 * KIB },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 135.5 * KIB },
   {
     what: 'capstan/apimachinery, minified',
     bytes: await bundle('apimachinery'),

@@ -9,10 +9,13 @@
  * survived every minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../../base/freeze.ts';
+import { PackedCopy, restored } from './packed-copy.ts';
 import { type Shape, SPANS_OFFSET } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 
-export type Copy = string | Uint8Array;
+/** Spans and JSON. */
+type Whole = string | Uint8Array;
+export type Copy = Whole | PackedCopy;
 
 /** The first offset that four times seven bits cannot hold. */
 const TOO_FAR = 2 ** 28;
@@ -30,7 +33,7 @@ export function takeCopy(
   { jsonOffset }: Shape,
   length: number,
   isAscii: boolean,
-): Copy {
+): Whole {
   const from = at + SPANS_OFFSET;
   const to = at + jsonOffset + length;
   if (!isAscii || length >= TOO_FAR) return bytes.slice(from, to);
@@ -46,17 +49,35 @@ export function takeCopy(
   return latin1At(bytes, from, to);
 }
 
+/** The packed copy that was read last, and the whole of it: most read several members in a row. */
+let lastRead: PackedCopy | undefined;
+let lastWhole: Whole = '';
+
+function wholeOf(copy: Copy, shape: Shape): Whole {
+  if (!(copy instanceof PackedCopy)) return copy;
+  if (copy === lastRead) return lastWhole;
+  const { bytes, words, length, isAscii } = restored(copy, shape.jsonOffset);
+  lastWhole = takeCopy(bytes, words, 0, shape, length, isAscii);
+  lastRead = copy;
+  return lastWhole;
+}
+
 /** A member, by its place among the spans. */
 export function copiedMember(copy: Copy, shape: Shape, span: number): unknown {
-  return copiedValue(copy, shape, offsetIn(copy, 8 * span), offsetIn(copy, 8 * span + 4));
+  const whole = wholeOf(copy, shape);
+  return valueIn(whole, shape, offsetIn(whole, 8 * span), offsetIn(whole, 8 * span + 4));
 }
 
 /** The value in a range of the JSON. */
-export function copiedValue(copy: Copy, { jsonOffset }: Shape, from: number, to: number): unknown {
+export function copiedValue(copy: Copy, shape: Shape, from: number, to: number): unknown {
+  return valueIn(wholeOf(copy, shape), shape, from, to);
+}
+
+function valueIn(whole: Whole, { jsonOffset }: Shape, from: number, to: number): unknown {
   const json = jsonOffset - SPANS_OFFSET;
-  if (typeof copy !== 'string') return jsonAt(copy, json + from, json + to);
+  if (typeof whole !== 'string') return jsonAt(whole, json + from, json + to);
   // Not the slice itself, which would keep the whole text alive.
-  return freezeParsed(JSON.parse(copy.slice(json + from, json + to)));
+  return freezeParsed(JSON.parse(whole.slice(json + from, json + to)));
 }
 
 /** An offset that was written with seven bits a byte. */
@@ -69,8 +90,8 @@ export function offsetAt(spans: string, at: number): number {
   );
 }
 
-function offsetIn(copy: Copy, at: number): number {
-  if (typeof copy === 'string') return offsetAt(copy, at);
-  const byte = (i: number): number => copy[at + i] as number;
+function offsetIn(whole: Whole, at: number): number {
+  if (typeof whole === 'string') return offsetAt(whole, at);
+  const byte = (i: number): number => whole[at + i] as number;
   return (byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24)) >>> 0;
 }

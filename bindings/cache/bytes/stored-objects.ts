@@ -8,6 +8,7 @@
 import {
   CHANGED_METADATA,
   IS_ASCII,
+  IS_PACKED,
   MET_CHANGES,
   MET_OBJECT,
   MET_REFERENCES,
@@ -22,8 +23,9 @@ import {
 } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { ANY } from './change.ts';
-import { takeCopy } from './copy.ts';
+import { type Copy, takeCopy } from './copy.ts';
 import { inherit, lazyObject, slotOfName, storedObjectOf } from './lazy.ts';
+import { PackedCopies } from './packed-copy.ts';
 import { type Located, type ObjectReader, Shapes } from './shapes.ts';
 import { NOT_HANDED_OUT, REQUESTED, StoredObject } from './stored-object.ts';
 import { jsonAt, latin1At } from './text.ts';
@@ -46,6 +48,7 @@ export class StoredObjects implements ObjectReader {
   readonly handle: number;
   readonly #keys: number;
   readonly #shapes: Shapes;
+  readonly #packed: PackedCopies;
   /**
    * By number in the core: stored objects that a caller may hold, and those of a list that is being
    * collected. Others are made again when they are read. Keeping all of them cost 120 bytes an
@@ -88,6 +91,7 @@ export class StoredObjects implements ObjectReader {
     this.handle = core.exports.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
     core.exports.scanHint(this.handle, keys);
+    this.#packed = new PackedCopies(core, this.handle);
     this.#met = core.exports.objectMet() >>> 2;
     this.#members = core.exports.membersSpans() >>> 0;
     this.#shapes = new Shapes(this, core, new Map(Object.entries({ kind, apiVersion })));
@@ -541,20 +545,7 @@ export class StoredObjects implements ObjectReader {
    * out.
    */
   #end(stored: StoredObject): void {
-    if (stored.seen !== NOT_HANDED_OUT) {
-      const at = this.core.exports.objectAt(this.handle, stored.id) >>> 0;
-      const words = this.core.words();
-      const head = at >>> 2;
-      const isAscii = ((words[head + STORED_FLAGS] as number) & IS_ASCII) !== 0;
-      stored.copy = takeCopy(
-        this.core.bytes(),
-        words,
-        at,
-        stored.shape,
-        words[head + STORED_LENGTH] as number,
-        isAscii,
-      );
-    }
+    if (stored.seen !== NOT_HANDED_OUT) stored.copy = this.#copyOf(stored);
     this.#byNumber[stored.id] = undefined;
     stored.id = -1;
     stored.kept = undefined;
@@ -562,5 +553,19 @@ export class StoredObjects implements ObjectReader {
     // Otherwise the ring would keep the copy of an object that no caller holds.
     this.#recent[stored.place] = undefined;
     stored.place = -1;
+  }
+
+  #copyOf({ id, shape }: StoredObject): Copy {
+    const { exports } = this.core;
+    let at = exports.objectHead(this.handle, id) >>> 0;
+    const flags = this.core.words()[(at >>> 2) + STORED_FLAGS] as number;
+    if ((flags & IS_PACKED) !== 0) {
+      const copy = this.#packed.take(id, at, shape.jsonOffset);
+      if (copy !== undefined) return copy;
+      at = exports.objectAt(this.handle, id) >>> 0;
+    }
+    const words = this.core.words();
+    const length = words[(at >>> 2) + STORED_LENGTH] as number;
+    return takeCopy(this.core.bytes(), words, at, shape, length, (flags & IS_ASCII) !== 0);
   }
 }

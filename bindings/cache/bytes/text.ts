@@ -26,6 +26,10 @@ const latin1Slice = (globalThis as { Buffer?: { prototype: { latin1Slice?: Slice
 export const latin1At: (bytes: Uint8Array, from: number, to: number) => string =
   latin1Slice === undefined ? textAt : (bytes, from, to) => latin1Slice.call(bytes, from, to);
 
+/** A string of a range of bytes, a character a byte; not every host can make one. */
+export const binaryAt: ((bytes: Uint8Array, from: number, to: number) => string) | undefined =
+  latin1Slice === undefined ? undefined : latin1At;
+
 /**
  * Strings of at most this many bytes are concatenated from their characters (8 bytes: 21 ns).
  * Longer ones would be made of pieces that V8 joins when the string is first compared or hashed (23
