@@ -40,6 +40,17 @@ export function wordsEnd(text: string, most: number): number {
 }
 
 /**
+ * A text of a server without credentials of the Authorization header: proxies and debug pages echo
+ * what they were sent. A plain word stays, as in "Basic authentication".
+ */
+export function withoutCredentials(text: string): string {
+  return text.replace(
+    /\b(Bearer|Basic)(\s+|%20)(?=[\w.~+/-]*[\dA-Z_.~+/]|[\w.~+/-]{20})[\w.~+/-]{6,}=*/g,
+    '$1$2(hidden)',
+  );
+}
+
+/**
  * A copy of a text that shares no memory with it. In V8 a slice, and a string joined from slices,
  * keeps the whole original text in memory.
  */

@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../base/clock.ts';
 import { isError, show } from '../base/errors.ts';
 import { isObjectLike } from '../base/json-value.ts';
-import { PluginRun, watchRuns, wrongType } from './plugin-run.ts';
+import { execInfo, PluginRun, watchRuns, wrongType } from './plugin-run.ts';
 
 /** The members of a user that are read, besides the two methods of KubeConfigLike. */
 export interface KubeConfigUser {
@@ -22,6 +22,7 @@ interface Exec {
   readonly command?: unknown;
   readonly apiVersion?: unknown;
   readonly installHint?: unknown;
+  readonly provideClusterInfo?: unknown;
 }
 
 /** ExecAuth: the plugin's answers. An answer without expirationTimestamp is kept for ever. */
@@ -50,10 +51,14 @@ export class Kept {
   readonly #exec: ExecAuth | undefined;
   readonly #file: FileAuth | undefined;
   readonly #agents: { clear(): void } | undefined;
-  readonly #run = new PluginRun();
+  readonly #run: PluginRun;
 
-  constructor(config: object, user: KubeConfigUser | undefined) {
+  constructor(config: object, user: KubeConfigUser | undefined, cluster?: object | null) {
     this.#user = user;
+    this.#run = new PluginRun(() => {
+      const plugin = this.#plugin ?? {};
+      return execInfo(plugin, (plugin.provideClusterInfo && cluster) || undefined);
+    });
     const { agentCache } = config as { agentCache?: Partial<Map<unknown, unknown>> };
     if (typeof agentCache?.clear === 'function') this.#agents = agentCache as Map<unknown, unknown>;
     const authenticator = user === undefined ? undefined : authenticatorOf(config, user);

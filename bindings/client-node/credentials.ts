@@ -131,7 +131,7 @@ export class Credentials {
   async #ask(current: Current): Promise<Destination> {
     const { url, proxy, authorization } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
-    const kept = new Kept(this.#config, current.user);
+    const kept = new Kept(this.#config, current.user, current.cluster);
     kept.forgetOthers();
     if (proxy !== undefined) kept.forgetAgents();
     this.#renew(kept);

@@ -152,13 +152,48 @@ const ConfigMap = defineResource<KubeObject>()({
   namespaced: true,
 });
 
+// Its stdin was a pipe that nobody closed: a plugin that reads it hung, and each request with it.
+test('a plugin that reads its stdin finds the end of it', async () => {
+  const answer = credential({}, { token: 'ok' });
+  const transport = await transportFor(execOf(await plugin(`cat > /dev/null; ${answer}`)));
+  expect((await transport.request({ method: 'GET', path: '/' })).status).toBe(200);
+});
+
+// client-node sets no KUBERNETES_EXEC_INFO, which plugins of several clusters need.
+test.each([false, true])('a plugin is told what it is for (cluster: %s)', async (isTold) => {
+  const command = await plugin(
+    `echo "$KUBERNETES_EXEC_INFO $MORE" > "$0.info"; ${credential({}, { token: 'ok' })}`,
+  );
+  const { exec } = execOf(command);
+  const env = [{ name: 'MORE', value: 'more' }];
+  const user = { exec: { ...(exec as object), env, provideClusterInfo: isTold } as never };
+  const transport = await transportFor(user);
+  await transport.request({ method: 'GET', path: '/' });
+  const [info, more] = readFileSync(`${command}.info`, 'utf8').trim().split(' ');
+  expect(more).toBe('more');
+  expect(JSON.parse(String(info))).toEqual({
+    kind: 'ExecCredential',
+    apiVersion: API,
+    spec: {
+      interactive: false,
+      ...(isTold && {
+        cluster: {
+          server: expect.stringMatching(/^https?:/),
+          'insecure-skip-tls-verify': true,
+          config: null,
+        },
+      }),
+    },
+  });
+});
+
 // With a hanging plugin a request failed after 90 s saying that the server was silent.
 test('the error of a request that gives up names the hanging plugin', async () => {
   const clock = new FakeClock();
   const reported: string[] = [];
   const before = setErrorHandler((error) => reported.push((error as Error).message));
   cleanups.push(async () => void setErrorHandler(before));
-  const command = await plugin('echo $$ >> "$0.pids"; echo open >&2; exec cat'); // waits for stdin
+  const command = await plugin('echo $$ >> "$0.pids"; echo open >&2; exec sleep 600');
   cleanups.push(async () => {
     for (const pid of readFileSync(`${command}.pids`, 'utf8').trim().split('\n'))
       process.kill(Number(pid), 'SIGKILL');

@@ -3,7 +3,7 @@
  * follow k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only if the
  * reason is not a known one.
  */
-import { ownText } from '../../base/error-text.ts';
+import { ownText, withoutCredentials } from '../../base/error-text.ts';
 import { CapstanError, hasCode } from '../../base/errors.ts';
 
 /** The members of a Kubernetes `Status` that errors use. apimachinery: meta/v1 Status. */
@@ -75,10 +75,11 @@ function wellTyped(body: Status): Status {
  */
 export function statusErrorFromAnswer(
   code: number,
-  text: string,
+  answer: string,
   what: string,
   advice?: string,
 ): StatusError {
+  const text = withoutCredentials(answer);
   let body: unknown;
   try {
     body = JSON.parse(text);

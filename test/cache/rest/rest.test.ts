@@ -1,10 +1,12 @@
 import { getEventListeners } from 'node:events';
+import { inspect } from 'node:util';
 import { type Transport, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { Exchange } from '../../../bindings/cache/rest/exchange.ts';
 import { sendWithRepeats } from '../../../bindings/cache/rest/rest.ts';
+import { statusErrorFromAnswer } from '../../../bindings/cache/rest/status-error.ts';
 import { answer, LiveServer, Stream, statusBody } from '../../helpers/cache/live-server.ts';
 
 const get = { method: 'GET', path: '/api/v1/configmaps' };
@@ -27,6 +29,22 @@ const busy = (retryAfter?: string) =>
     statusBody(503, 'ServiceUnavailable'),
     retryAfter === undefined ? {} : { 'Retry-After': retryAfter },
   );
+
+test('an answer that echoes the request shows no credential', () => {
+  // Story: the debug page of a proxy had the headers of the request in it, and the error of each
+  // request, which is logged, had the token.
+  for (const [page, shown] of [
+    ['<html>Authorization: Bearer abcd1234efgh</html>', '<html>Authorization: Bearer (hidden)'],
+    ['bad Basic dXNlcjpwYXNz, Bearer%20sha256~q_1', 'bad Basic (hidden), Bearer%20(hidden)'],
+    ['Basic authentication required', 'Basic authentication required'],
+  ] as const) {
+    for (const text of [page, statusBody(403, 'Forbidden', page)]) {
+      const error = statusErrorFromAnswer(403, text, 'GET /');
+      expect(error.message).toContain(shown);
+      expect(inspect(error)).not.toMatch(/abcd1234|dXNlcj|sha256/);
+    }
+  }
+});
 
 describe('REST repeats', () => {
   test('wait for exactly the time of Retry-After', async () => {
