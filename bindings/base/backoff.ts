@@ -3,7 +3,7 @@
  * tools/cache/reflector.go, constants above NewReflectorWithOptions.
  */
 import type { Clock } from './clock.ts';
-import { invalid } from './errors.ts';
+import { invalid, requireObject } from './errors.ts';
 import { handleError } from './handle-error.ts';
 import { namesOf } from './names.ts';
 
@@ -57,6 +57,7 @@ export class Backoff {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
+    requireObject('backoff', options);
     const { duration = 800, factor = 2, cap = 30_000, jitter = 1 } = options;
     this.#options = { duration, factor, cap, jitter };
     // With smaller values the delay would be 0 or shrink.

@@ -149,6 +149,15 @@ export function hasCode(error: unknown, code: ErrorCode): boolean {
   }
 }
 
+/** Whether a thrown value, which may be anything, is an error of this package. Never throws. */
+export function isCapstanError(thrown: unknown): thrown is CapstanError {
+  try {
+    return thrown instanceof CapstanError;
+  } catch {
+    return false; // a Proxy that cannot be read
+  }
+}
+
 interface ErrorLike {
   readonly message?: unknown;
   readonly name?: unknown;
@@ -224,13 +233,21 @@ export function show(value: unknown): string {
   }
 }
 
+/** Also true for a promise of another realm. Never throws. */
+function isPromise(value: unknown): value is Promise<unknown> {
+  try {
+    return Object.prototype.toString.call(value) === '[object Promise]';
+  } catch {
+    return false;
+  }
+}
+
 /**
  * `"qps" expected a number > 0, got NaN`. A promise that is refused (an async function in place of
  * a plain one) is caught, so that its rejection does not end the process.
  */
 export function invalid(name: string, expected: string, got: unknown): CapstanError {
-  if (Object.prototype.toString.call(got) === '[object Promise]')
-    (got as Promise<unknown>).then(undefined, () => undefined); // also of another realm
+  if (isPromise(got)) got.then(undefined, () => undefined);
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
 }
 
@@ -239,7 +256,7 @@ export function invalid(name: string, expected: string, got: unknown): CapstanEr
  * message if it is a CapstanError.
  */
 export function aborted(what: string, reason: unknown): CapstanError {
-  const why = reason instanceof CapstanError ? `: ${reason.message}` : '';
+  const why = isCapstanError(reason) ? `: ${reason.message}` : '';
   return new CapstanError('ABORTED', `${what} was aborted${why}`, { cause: reason });
 }
 
@@ -268,6 +285,13 @@ export function requireString(name: string, value: unknown): asserts value is st
 export function requireBoolean(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'boolean')
     throw invalid(name, 'true or false', value);
+}
+
+/** Anything that `for … of` takes, but a text, whose characters nobody means. */
+export function requireIterable(name: string, value: unknown): void {
+  const iterator = (value as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
+  if (typeof value !== 'object' || typeof iterator !== 'function')
+    throw invalid(name, 'an array, or another iterable', value);
 }
 
 export function requireFunction(name: string, value: unknown): void {

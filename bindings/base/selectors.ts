@@ -289,6 +289,12 @@ function textOf(selector: LabelSelector): string {
   const unread = Object.keys(others).join(', ');
   if (unread !== '' || Symbol.iterator in selector)
     throw malformed(`got ${unread || show(selector)}: did you mean { matchLabels: { … } }?`);
+  // A promise, a Date or a Map would read as an empty selector, which matches everything.
+  for (const part of [selector, matchLabels ?? {}])
+    if (Object.prototype.toString.call(part) !== '[object Object]')
+      throw malformed(`expected a plain object, got ${show(part)}`);
+  if (!Array.isArray(matchExpressions ?? []))
+    throw malformed(`expected an array of matchExpressions, got ${show(matchExpressions)}`);
   const terms = Object.entries(matchLabels ?? {}).map(
     ([key, value]) => `${keyWord(key)}=${word(value)}`,
   );

@@ -6,6 +6,7 @@ import {
   requireBoolean,
   requireFunction,
   requireInteger,
+  requireIterable,
   requireNumber,
 } from '../base/errors.ts';
 import { guardedLogger, type Logger, requireLogger } from '../base/logger.ts';
@@ -153,6 +154,7 @@ export function newClient(options: ClientOptions): Client {
   requireTransport('options.transport', options.transport);
   if (cache !== undefined)
     requireFunction('options.cache.informerFor', (cache as Partial<typeof cache>)?.informerFor);
+  requireIterable('options.disableFor', disableFor);
   for (const resource of disableFor) requireResource(resource);
   for (const [name, ms] of Object.entries({ cacheSyncTimeout, readYourWritesTimeout })) {
     requireNumber(`options.${name}`, ms);

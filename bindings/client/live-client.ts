@@ -501,9 +501,9 @@ function selectorsOf({
   labelSelector,
   fieldSelector,
 }: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>) {
-  requireString('options.fieldSelector', fieldSelector ?? '');
+  if (fieldSelector !== undefined) requireString('options.fieldSelector', fieldSelector);
   return {
-    labelSelector: labelSelectorText(labelSelector ?? '') || undefined,
+    labelSelector: labelSelector === undefined ? undefined : labelSelectorText(labelSelector),
     fieldSelector: fieldSelector || undefined,
   };
 }

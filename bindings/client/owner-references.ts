@@ -6,7 +6,7 @@
  * are never changed; see metadata.ts.
  */
 
-import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { CapstanError, invalid, requireBoolean, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { groupVersion } from '../base/resource.ts';
 import {
@@ -70,6 +70,7 @@ export function setControllerReference<T extends object>(
 ): T {
   requireNames('options', options, 'option of setControllerReference()', NAMES);
   const { blockOwnerDeletion = true } = options;
+  requireBoolean('blockOwnerDeletion', blockOwnerDeletion);
   const reference = {
     ...referenceTo(owner, object, ownerResource),
     blockOwnerDeletion,
@@ -98,6 +99,7 @@ export function setOwnerReference<T extends object>(
 ): T {
   requireNames('options', options, 'option of setOwnerReference()', NAMES);
   const { blockOwnerDeletion } = options;
+  requireBoolean('blockOwnerDeletion', blockOwnerDeletion);
   const reference = referenceTo(owner, object, ownerResource);
   return upsert(
     object,

@@ -6,7 +6,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { type Clock, systemClock } from '../base/clock.ts';
-import { aborted, invalid, requireInteger } from '../base/errors.ts';
+import { aborted, invalid, requireInteger, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { TokenBucket } from '../base/token-bucket.ts';
 import { abortable, sleep } from '../base/wait.ts';
@@ -108,6 +108,7 @@ export function limiterOf(
 ): RequestRateLimiter | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
   if (isLimiter(rateLimit)) return rateLimit;
+  if (rateLimit !== true) requireObject('rateLimit', rateLimit);
   return new RequestRateLimiter(
     rateLimit === true ? { clock } : { ...rateLimit, clock: rateLimit.clock ?? clock },
   );

@@ -6,7 +6,7 @@
  * To add a metric: a field in {@link Figures}, its lines in `text`, and the place that counts it
  * (runner.ts). Metrics that controller-runtime does not have begin with `capstan_controller_`.
  */
-import { requireObject } from '../base/errors.ts';
+import { invalid, requireObject } from '../base/errors.ts';
 import {
   byName,
   emptyHistogram,
@@ -166,4 +166,6 @@ export function metricsOfManager(manager: object): ControllerMetrics {
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireControllerMetrics(name: string, metrics: unknown): void {
   requireObject(name, metrics);
+  if (typeof (metrics as Partial<ControllerMetrics>).figuresOf !== 'function')
+    throw invalid(name, 'a ControllerMetrics', metrics);
 }

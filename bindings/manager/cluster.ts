@@ -13,6 +13,7 @@ import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import type { Client, ClientOptions } from '../client/index.ts';
 import type { Collector, Manager, Runnable } from '../controller/index.ts';
 import { ManagedCache } from './managed-cache.ts';
+import { clientOf } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
 /** Options of `addCluster` of a manager. */
@@ -123,7 +124,7 @@ class ManagedCluster implements Cluster {
     this.logger = logger === silentLogger ? logger : withFields(logger, { cluster: name });
     const all = { clock, name, metricsProvider: informerMetrics, ...omitUndefined(cache ?? {}) };
     this.cache = new ManagedCache(this.transport, all, clock, this.logger);
-    this.client = host.newClient({
+    this.client = clientOf(host.newClient, {
       ...{ logger: this.logger, clock },
       ...omitUndefined(client ?? {}),
       transport: this.transport,

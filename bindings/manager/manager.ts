@@ -56,7 +56,7 @@ import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
 import { leaderTransport } from './leader-transport.ts';
 import { ManagedCache } from './managed-cache.ts';
-import { type ManagerOptions, type ManagerSettings, resolveOptions } from './options.ts';
+import { clientOf, type ManagerOptions, type ManagerSettings, resolveOptions } from './options.ts';
 import { debugPage } from './page/debug-page.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { findObjects, type ManagerReport } from './report.ts';
@@ -270,7 +270,7 @@ class RuntimeManager implements ControllerManager {
       ...(this.shards && { ranges: [] }),
     };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
-    const client = settings.newClient({
+    const client = clientOf(settings.newClient, {
       logger,
       clock,
       ...omitUndefined(settings.client),

@@ -11,6 +11,7 @@ import { inPlaceOfConsole } from '../base/console-logger.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../base/errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import { isThenable } from '../base/wait.ts';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
 import { FACTORY_NAMES } from '../cache/informer/factory-options.ts';
 import { requireTransport } from '../cache/rest/transport.ts';
@@ -380,6 +381,8 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   ] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
+  for (const name of ['leaderElection', 'shards'] as const)
+    if (settings[name] !== undefined) requireObject(`options.${name}`, settings[name]);
   if (settings.shards !== undefined && settings.leaderElection !== undefined)
     throw invalid(
       'options.shards',
@@ -448,4 +451,12 @@ function requireLocal(
     `a loopback address, such as "127.0.0.1:${bind.port}", or allowRemote: true (${why})`,
     bindAddress,
   );
+}
+
+/** Calls the option `newClient`. An async one would give a promise, and its rejection to nobody. */
+export function clientOf(make: (options: ClientOptions) => Client, options: ClientOptions): Client {
+  const client: unknown = make(options);
+  if (typeof client !== 'object' || client === null || isThenable(client))
+    throw invalid('options.newClient()', 'a client', client);
+  return client as Client;
 }

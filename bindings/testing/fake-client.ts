@@ -4,7 +4,7 @@
  * selectors, dry run, field owners), as it is the same code.
  */
 
-import { CapstanError, show } from '../base/errors.ts';
+import { CapstanError, requireIterable, requireObject, show } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { IndexSpec, Resource } from '../base/resource.ts';
 import { Indexer } from '../cache/store/store.ts';
@@ -101,6 +101,9 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
     interceptors,
     server = {},
   } = options;
+  for (const [name, list] of Object.entries({ objects, resources, indices, statusSubresource }))
+    if (list !== undefined) requireIterable(`options.${name}`, list);
+  requireObject('options.server', server);
   requireIndexedOnce(indices);
   const transport = 'request' in server ? server : fakeTransport(server);
   if (statusSubresource !== undefined) transport.setStatusSubresource(...statusSubresource);

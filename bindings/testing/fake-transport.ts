@@ -5,7 +5,7 @@
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { CapstanError } from '../base/errors.ts';
+import { CapstanError, requireIterable } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { onAbort } from '../base/wait.ts';
 import {
@@ -113,6 +113,8 @@ class InProcess implements FakeTransport {
 
   constructor(options: FakeTransportOptions) {
     const checked = requireServingOptions(options);
+    for (const name of ['objects', 'resources'] as const)
+      requireIterable(`options.${name}`, options[name] ?? []);
     this.#serving = new Serving(ADDRESS, checked, false);
     this.#serving.api.setTokens(options.tokens);
     this.define(...(options.resources ?? []));

@@ -3,7 +3,13 @@
  * API server does, and compares them.
  */
 import { textOfError } from '../base/error-text.ts';
-import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireInteger,
+  requireObject,
+  requireString,
+} from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { CustomResourceDefinition } from '../client/crd/definition.ts';
 import { type Conversion, convertObject } from '../webhook/conversion.ts';
@@ -102,6 +108,8 @@ export async function roundTrips<Spoke = object, Hub = object>(
   options: RoundTripOptions = {},
 ): Promise<void> {
   requireNames('options', options, 'option of roundTrips()', NAMES);
+  requireObject('conversion', conversion);
+  requireString('conversion.version', conversion.version);
   const { count = 200, ignore = [], values = {} } = options;
   const { seed = Math.floor(Math.random() * 2 ** 31) } = options;
   requireInteger('options.count', count, 1);
@@ -137,7 +145,10 @@ export async function roundTrips<Spoke = object, Hub = object>(
 }
 
 function kindOf(spoke: string, schemas: readonly VersionSchema[]): Kind {
-  const definitions = schemas.map((each) => ('crd' in each ? each.crd : each));
+  const definitions = schemas.map((each) => {
+    requireObject('schemas', each);
+    return 'crd' in each ? each.crd : each;
+  });
   const [first] = definitions;
   if (first?.spec?.versions === undefined)
     throw invalid('schemas', 'definitions, or results of defineCustomResource', schemas);

@@ -9,7 +9,7 @@
  *   addEndsWait).
  */
 import { NOTHING_STARTED } from '../base/clock.ts';
-import { CapstanError, hasCode, invalid } from '../base/errors.ts';
+import { hasCode, invalid, isCapstanError } from '../base/errors.ts';
 import { handleError, tell } from '../base/handle-error.ts';
 import { keepShape } from '../base/keep-shape.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -341,7 +341,7 @@ class Delays<T> {
         this.#isInnerFull = false;
       }
     } catch (error) {
-      const code = error instanceof CapstanError ? error.code : undefined;
+      const code = isCapstanError(error) ? error.code : undefined;
       const ended = code === 'POISONED';
       if (code === 'DISPOSED') throw error;
       const kept = this.#keep(item, ended ? NEVER : now + AGAIN_MS);

@@ -11,9 +11,10 @@
  * pkg/controller/priorityqueue/metrics.go.
  */
 import type { Clock } from '../base/clock.ts';
-import { requireFunction } from '../base/errors.ts';
+import { invalid, requireFunction } from '../base/errors.ts';
 import type { Histogram } from '../base/exposition.ts';
-import { tell } from '../base/handle-error.ts';
+import { handleError, tell } from '../base/handle-error.ts';
+import { isThenable } from '../base/wait.ts';
 import { type Core, STATS_ADDS, STATS_BUCKETS, STATS_WAITS, STATS_WORKS } from '../wasm/core.ts';
 
 /** The methods of client-go's metrics. A metric of `MetricsProvider` has one or two of them. */
@@ -129,7 +130,7 @@ export function metricsFor(provider: MetricsProvider, queue: Metered): QueueMetr
   const meter = new CallingMeter(provider, queue);
   return {
     meter,
-    newRetries: () => guarded(provider.newRetriesMetric(queue.name)),
+    newRetries: () => guarded(madeBy(provider, 'newRetriesMetric', queue.name)),
     dispose: () => meter.stop(),
   };
 }
@@ -143,7 +144,30 @@ export function retriesCounter(
   if (metrics !== undefined) return metrics.newRetries();
   if (provider === undefined || !name) return undefined;
   requireFunction('metricsProvider.newRetriesMetric', provider.newRetriesMetric);
-  return guarded(provider.newRetriesMetric(name));
+  return guarded(madeBy(provider, 'newRetriesMetric', name));
+}
+
+const nothing = (): void => undefined;
+/** In place of a metric that could not be made. */
+const NO_METRIC = { inc: nothing, dec: nothing, set: nothing, observe: nothing };
+
+type Made = keyof Omit<MetricsProvider, symbol>;
+
+/** Makes a metric. A provider that throws, or gives none, is reported: the queue works without. */
+function madeBy<M extends Made>(
+  provider: MetricsProvider,
+  method: M,
+  name: string,
+): ReturnType<NonNullable<MetricsProvider[M]>> {
+  type Metrics = ReturnType<NonNullable<MetricsProvider[M]>>;
+  try {
+    const metric: unknown = provider[method]?.(name);
+    if (Object(metric) === metric && !isThenable(metric)) return metric as Metrics;
+    throw invalid(`metricsProvider.${method}()`, 'a metric', metric);
+  } catch (error) {
+    handleError(error, 'metrics provider');
+    return NO_METRIC as Metrics;
+  }
 }
 
 function guarded(metric: Counter): Counter {
@@ -212,8 +236,8 @@ function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
 /** In a queue without priorities, or for a provider that knows none, one depth is counted. */
 function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): PriorityDepth {
   if (hasLevels && provider.newDepthMetricWithPriority !== undefined)
-    return provider.newDepthMetricWithPriority(name);
-  const depth = provider.newDepthMetric(name);
+    return madeBy(provider, 'newDepthMetricWithPriority', name);
+  const depth = madeBy(provider, 'newDepthMetric', name);
   return { inc: () => depth.inc(), dec: () => depth.dec() };
 }
 
@@ -231,11 +255,11 @@ export class CallingMeter {
     this.#perPriority = queue.hasLevels && provider.newDepthMetricWithPriority !== undefined;
     this.#metrics = {
       depth: depthOf(provider, queue),
-      adds: provider.newAddsMetric(name),
-      latency: provider.newLatencyMetric(name),
-      work: provider.newWorkDurationMetric(name),
-      unfinished: provider.newUnfinishedWorkSecondsMetric(name),
-      longest: provider.newLongestRunningProcessorSecondsMetric(name),
+      adds: madeBy(provider, 'newAddsMetric', name),
+      latency: madeBy(provider, 'newLatencyMetric', name),
+      work: madeBy(provider, 'newWorkDurationMetric', name),
+      unfinished: madeBy(provider, 'newUnfinishedWorkSecondsMetric', name),
+      longest: madeBy(provider, 'newLongestRunningProcessorSecondsMetric', name),
     };
     this.#queue = queue;
   }

@@ -139,6 +139,17 @@ describe('a label selector', () => {
     [new Map([['app', 'web']]), /got an object of class Map: did you mean/],
     [null, /got null/],
     [7, /got 7/],
+    // These have no members, so that they read as an empty selector: deleteAllOf deleted all.
+    [new Date(0), /expected a plain object, got an object of class Date/],
+    [Promise.resolve('app=web'), /expected a plain object, got a promise/],
+    [{ matchLabels: new Map([['app', 'web']]) }, /plain object, got an object of class Map/],
+    [{ matchLabels: 'app=web' }, /plain object, got "app=web"/],
+    [{ matchLabels: ['app=web'] }, /plain object, got an array of 1/],
+    [
+      { matchExpressions: new Set([{ key: 'a', operator: 'Exists' }]) },
+      /got an object of class Set/,
+    ],
+    [{ matchExpressions: '' }, /expected an array of matchExpressions, got ""/],
   ])('%j is rejected with the reason', (selector, why) => {
     const call = () => labelMatcher(selector as string);
     expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));

@@ -100,8 +100,8 @@ const QUEUES: readonly CallbackRow[] = [
   {
     functions: ['MetricsProvider.*', 'Metric.*', 'PriorityDepth.*'],
     what: 'metrics of a queue',
-    throws: TOLD,
-    rubbish: 'ignored; a rejection is reported',
+    throws: 'reported; a metric that could not be made is missing',
+    rubbish: 'ignored; a rejection is reported; a method that makes no metric: as if it threw',
     within: FREE,
     tests: [CONTROLLER, 'workqueue/edge-cases.test.ts', 'workqueue/metrics.test.ts'],
   },
@@ -257,7 +257,9 @@ export const CACHES: readonly CallbackRow[] = [
     what: '`shouldResync`, `resyncPeriod`',
     throws:
       'reported; `shouldResync` is asked again after the period, and the period stays what it was',
-    rubbish: 'no resync where the answer is falsy, or the period no number above 0',
+    rubbish:
+      'no resync where the answer is falsy, or the period no number above 0; a promise: as if ' +
+      'it threw',
     within: FREE,
     tests: ['cache/reflector/reflector.test.ts'],
   },
@@ -505,8 +507,8 @@ const PROCESSES: readonly CallbackRow[] = [
   {
     functions: ['Manager.addCollector', 'Collector.text'],
     what: 'collectors of metrics',
-    throws: 'reported; the metrics of all other collectors are served',
-    rubbish: 'as if it threw; one that does not come within ten seconds is left out',
+    throws: 'reported; the answer is an error 500 that names each collector that failed',
+    rubbish: 'as if it threw, also where no text comes within ten seconds',
     within: 'allowed',
     tests: ['manager/collect-metrics.test.ts'],
   },
@@ -538,7 +540,9 @@ const PROCESSES: readonly CallbackRow[] = [
     functions: ['ManagerOptions.newClient'],
     what: '`newClient`',
     throws: '`newManager` throws',
-    rubbish: '`newManager` throws INVALID_ARGUMENT, or the first use fails',
+    rubbish:
+      '`newManager` throws INVALID_ARGUMENT, for a promise too; an object that is no client: ' +
+      'the first use fails',
     within: 'allowed',
     tests: ['manager/manager.test.ts'],
   },

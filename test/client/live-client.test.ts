@@ -347,6 +347,21 @@ describe('list', () => {
       expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   });
 
+  test('and deleteAllOf refuse selectors that are null', async () => {
+    // Story: null stood for no selector, so deleteAllOf with the selector of an object that has
+    // none deleted every object of the namespace.
+    const { client, requests } = await live();
+    for (const wrong of [{ labelSelector: null }, { fieldSelector: null }]) {
+      const options = { namespace: 'default', ...wrong } as never;
+      for (const call of [
+        client.list(ConfigMaps, options),
+        client.deleteAllOf(ConfigMaps, options),
+      ])
+        await expect(call).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    }
+    expect(requests).toEqual([]);
+  });
+
   test('returns the objects of its namespace and selectors, each with its kind', async () => {
     const { client } = await live();
     for (const [namespace, name] of [
@@ -541,6 +556,10 @@ describe('what cannot be sent', () => {
       { transport, readYourWritesTimeout: -1 },
       { transport, cache: {} },
       { transport, disableFor: [{}] },
+      { transport, disableFor: null },
+      { transport, disableFor: 'pods' },
+      { transport, rateLimit: null },
+      { transport, rateLimit: 5 },
       { transport, logger: {} },
     ])
       expect(() => newClient(wrong as never), JSON.stringify(wrong)).toThrow(

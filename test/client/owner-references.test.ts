@@ -269,6 +269,16 @@ describe('an owner', () => {
   });
 });
 
+describe('the option blockOwnerDeletion', () => {
+  it('is refused unless it is true or false', () => {
+    // A text was written, and the server refused the object for it later.
+    for (const set of [setControllerReference, setOwnerReference])
+      expect(() =>
+        set(owner, dependent(), Deployment, { blockOwnerDeletion: 'no' as never }),
+      ).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  });
+});
+
 describe('objects of a cache, which are frozen,', () => {
   const freeze = (thing: Thing): Thing => {
     Object.freeze(thing.metadata.ownerReferences);

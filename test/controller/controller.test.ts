@@ -401,6 +401,7 @@ describe('the start', () => {
       [{ name: 7 }, /"options\.name" expected a string, got 7/],
       [{ rateLimiter: {} }, /"options\.rateLimiter\.when" expected a function/],
       [{ clock: {} }, /clock/],
+      [{ metrics: {} }, /"options\.metrics" expected a ControllerMetrics/],
       [{ for: Disc, namespace: 'n' }, /namespace/],
     ];
     for (const [options, message] of wrong) {

@@ -130,6 +130,16 @@ describe('the client of a manager', () => {
     ]);
   });
 
+  test.each([
+    ['is async', () => Promise.reject(new Error('no client'))],
+    ['gives nothing', () => undefined],
+  ])('is refused if newClient %s', (_, newClient) => {
+    // Story: the rejection of an async newClient had no receiver and ended the process.
+    expect(() => managerOf({ newClient: newClient as never })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
+  });
+
   test('that cannot be made fails newManager (…create a client.Client)', () => {
     const failure = new Error('no client');
     const newClient = () => {
@@ -137,6 +147,13 @@ describe('the client of a manager', () => {
     };
     expect(() => managerOf({ newClient })).toThrow(failure);
   });
+});
+
+// They were TypeErrors of members that null and numbers do not have.
+test.each([null, 5, 'a'])('shards: %j is refused', (shards) => {
+  expect(() => managerOf({ shards: shards as never })).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
 });
 
 describe('the start of a manager', () => {

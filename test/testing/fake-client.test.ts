@@ -239,6 +239,17 @@ describe('a fake client', () => {
   });
 });
 
+test('what is no list in the options of a fake is INVALID_ARGUMENT', () => {
+  // They were bare TypeErrors, such as "objects is not iterable".
+  const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+  for (const wrong of [null, 7, {}, 'objects', new Date(0)] as never[]) {
+    for (const name of ['objects', 'resources', 'indices', 'statusSubresource'])
+      expect(() => fakeClient({ [name]: wrong }), name).toThrow(refused);
+    for (const name of ['objects', 'resources'])
+      if (wrong !== null) expect(() => fakeTransport({ [name]: wrong }), name).toThrow(refused);
+  }
+});
+
 /** An informer on a transport; both end with the test. */
 async function informerOn(transport: FakeTransport, clock: FakeClock) {
   const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMap), { clock });

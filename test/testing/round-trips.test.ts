@@ -206,6 +206,18 @@ describe('roundTrips', () => {
     });
   });
 
+  test('refuses what is no conversion and what is no definition', async () => {
+    for (const [conversion, schemas] of [
+      [null, V1],
+      [{}, V1],
+      [good, undefined],
+      [good, [null]],
+    ] as never[][])
+      await expect(roundTrips(conversion as never, schemas as never)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+  });
+
   test('says which part of a schema no random value matches', async () => {
     const Odd = defineCustomResource({
       ...named,

@@ -60,6 +60,21 @@ describe('a ConfigMap', () => {
     expect(await causes(CONFIG_MAPS, configMap(more))).toEqual(expected);
   });
 
+  it('shows the key in an error, and no value', async () => {
+    // It showed the value, which in a Secret is one.
+    const data = { 'a b': 'c2VjcmV0' };
+    for (const [path, body] of [
+      [CONFIG_MAPS, configMap({ data: { a: 'c2VjcmV0', ...data }, binaryData: { a: '' } })],
+      [SECRETS, secret({ data })],
+    ] as const) {
+      const text = JSON.stringify(
+        (await send('POST', path, { ...body, metadata: { name: 'shown' } })).body,
+      );
+      expect(text).toContain('data[a b]: Invalid value: \\"a b\\": a valid config key');
+      expect(text).not.toContain('c2VjcmV0');
+    }
+  });
+
   it('that is immutable stays as it is', async () => {
     const body = configMap({ data: { a: '1' }, immutable: true });
     expect(await causes(CONFIG_MAPS, body, (made) => ({ ...made, data: {} }))).toEqual([

@@ -154,6 +154,34 @@ describe.each(implementations)("a user's provider, $name", (make) => {
     }
   });
 
+  test.each([
+    [
+      'throws',
+      () => () => {
+        throw new Error('no registry');
+      },
+    ],
+    ['is async', () => () => Promise.reject(new Error('no registry'))],
+    ['gives nothing', () => () => undefined],
+  ])('a provider whose every method %s is reported, and the queue works', async (_, bad) => {
+    // Story: an async provider's rejections had no receiver and ended the process, and one that
+    // throws ended the program that makes a queue.
+    const reported: unknown[] = [];
+    const previous = setErrorHandler((_, what) => reported.push(what));
+    const all = new Proxy({}, { get: bad, has: (_, name) => typeof name === 'string' });
+    try {
+      const clock = new FakeClock();
+      const queue = make.queue({ name: 'q', metricsProvider: all as MetricsProvider, clock });
+      expect(new Set(reported.splice(0))).toEqual(new Set(['metrics provider']));
+      queue.add('a');
+      expect(drain(queue)).toEqual(['a']);
+      await clock.settle();
+      expect(reported).toEqual([]);
+    } finally {
+      setErrorHandler(previous);
+    }
+  });
+
   test('a provider that lacks a method is a typed error that names it', () => {
     const provider: Partial<MetricsProvider> = new RecordingProvider();
     provider.newRetriesMetric = undefined;

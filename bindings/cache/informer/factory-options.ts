@@ -20,7 +20,7 @@ import type { ListWatchOptions } from '../reflector/list-watch.ts';
 import { requireNamespaces } from '../rest/namespaces.ts';
 import type { Lister } from '../store/lister.ts';
 import type { SharedIndexInformer } from './informer.ts';
-import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
+import { fifoOf, INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
 
 /** An informer and its lister. client-go: GenericInformer. */
 export interface GenericInformer<T extends object, I extends string> {
@@ -158,6 +158,7 @@ export function requireFactoryOptions(options: FactoryOptions): void {
   const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
   requireMs('options.shutdownTimeout', options.shutdownTimeout ?? 0);
+  fifoOf(options);
   for (const [name, map] of Object.entries({ customResync, selections, perResource })) {
     if (map !== undefined && !(map instanceof Map))
       throw invalid(`options.${name}`, 'a Map by resources', map);

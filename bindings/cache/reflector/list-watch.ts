@@ -183,8 +183,8 @@ export class ListWatch<T, I extends string = never> {
     this.#path = resourcePath(resource, this.#namespace);
     this.#selectors = {};
     for (const [name, selector] of Object.entries({ labelSelector, fieldSelector })) {
-      if (!selector) continue;
-      requireString(name, selector);
+      if (selector === undefined || selector === '') continue;
+      requireString(name, selector); // null may be a selector that was not found: not everything
       this.#selectors[name] = selector;
     }
     this.#metadataOnly = metadataOnly;

@@ -3,7 +3,7 @@
  * and how many there were.
  */
 import type { Clock } from '../../base/clock.ts';
-import { CapstanError } from '../../base/errors.ts';
+import { CapstanError, isCapstanError } from '../../base/errors.ts';
 import { handleError, tell } from '../../base/handle-error.ts';
 import { goesOn, isConnectionReset, isLasting, isLongWait } from '../rest/rest.ts';
 import { isStatusError, isTooManyRequests } from '../rest/status-error.ts';
@@ -38,7 +38,7 @@ export function isBusy(error: unknown): boolean {
   const lost = connectionLoss(error);
   // No connection: the server may be restarting. `unknown` counts as `refused`.
   if (lost !== undefined) return lost === 'refused' || lost === 'unknown';
-  return isTooManyRequests(error) || !(error instanceof CapstanError);
+  return isTooManyRequests(error) || !isCapstanError(error);
 }
 
 /**
@@ -54,7 +54,8 @@ export function isWorthReporting(
   // is long.
   const isLong = isLongWait(afterMs);
   if (kind === 'expired') return isLong;
-  if (isConnectionReset(error) || error instanceof VeryShortWatch) return false;
+  if (isConnectionReset(error) || (isCapstanError(error) && error instanceof VeryShortWatch))
+    return false;
   switch (next) {
     case 'park':
       return true;

@@ -12,9 +12,9 @@
 
 import { Backoff, guardRandom, RetryWithDeadline } from '../../base/backoff.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { CapstanError, hasCode } from '../../base/errors.ts';
+import { CapstanError, hasCode, invalid } from '../../base/errors.ts';
 import { requireSignalOptions } from '../../base/names.ts';
-import { sleep } from '../../base/wait.ts';
+import { isThenable, sleep } from '../../base/wait.ts';
 import { type Decoder, jsonDecoder, type ListPage } from '../decode/decoder.ts';
 import type { HashRanges } from '../rest/hash-ranges.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
@@ -135,7 +135,9 @@ export class Reflector<T extends object, I extends string = never> {
     this.#options = options;
     const period = typeof resyncPeriod === 'function' ? resyncPeriod : () => resyncPeriod;
     this.#resync = new ResyncTimer(clock, period, () => {
-      if (options.shouldResync?.() ?? true) store.resync?.();
+      const answer: unknown = options.shouldResync?.() ?? true;
+      if (isThenable(answer)) throw invalid('shouldResync()', 'true or false', answer);
+      if (answer) store.resync?.();
     });
     this.#failures = new ReflectorFailures(
       clock,

@@ -2,7 +2,9 @@
  * Calls `resync` periodically between `start` and `stop`; the period is computed again each time.
  */
 import type { Clock } from '../../base/clock.ts';
+import { invalid } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
+import { isThenable } from '../../base/wait.ts';
 
 export class ResyncTimer {
   readonly #clock: Clock;
@@ -35,7 +37,9 @@ export class ResyncTimer {
   /** The next period. If the function throws, that is reported, and the last period counts. */
   #nextPeriod(): number {
     try {
-      this.#lastPeriod = this.#period();
+      const period: unknown = this.#period();
+      if (isThenable(period)) throw invalid('resyncPeriod()', 'milliseconds', period);
+      this.#lastPeriod = period as number;
     } catch (error) {
       handleError(error, 'option resyncPeriod');
     }

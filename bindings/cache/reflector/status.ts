@@ -2,7 +2,7 @@
  * The status of a reflector: its state, the freshness of its data, and its failures, each with its
  * class and the next step. Plain data, computed on request; ages are in milliseconds.
  */
-import { CapstanError } from '../../base/errors.ts';
+import { isCapstanError } from '../../base/errors.ts';
 import {
   isDenied,
   isExpired,
@@ -116,7 +116,7 @@ export function classOf(error: unknown): FailureClass {
     if (isExpired(error) || isTooLargeResourceVersion(error)) return 'expired';
     return isTooManyRequests(error) ? 'throttled' : 'server';
   }
-  if (!(error instanceof CapstanError) || error.code === 'TRANSPORT' || error.code === 'ABORTED')
+  if (!isCapstanError(error) || error.code === 'TRANSPORT' || error.code === 'ABORTED')
     return 'network';
   if (error.code === 'CACHE_FULL' || error.code === 'OUT_OF_MEMORY') return 'full';
   return error.code === 'TIMEOUT' ? 'server' : 'decode';

@@ -5,7 +5,7 @@
 
 import { leaving } from '../../base/cancellable-generator.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { CapstanError, requireInteger, requireString } from '../../base/errors.ts';
+import { isCapstanError, requireInteger, requireString } from '../../base/errors.ts';
 import { namesOf, pick, requireNames } from '../../base/names.ts';
 import type { FromServer } from '../../base/object.ts';
 import type { Resource } from '../../base/resource.ts';
@@ -75,6 +75,7 @@ export function watch<T extends object, I extends string>(
   requireNames('options', options, 'option of watch()', WATCH_NAMES);
   const { timeoutSeconds = MIN_WATCH_SECONDS } = options;
   requireInteger('timeoutSeconds', timeoutSeconds, 1);
+  requireString('resourceVersion', options.resourceVersion ?? '');
   const abort = new AbortController();
   const query = { ...options, timeoutSeconds };
   const listWatch = new ListWatch(transport, resource, pick(options, LIST_WATCH_NAMES));
@@ -120,7 +121,7 @@ async function* watchOnce<T extends object, I extends string>(
     if (stream.lost !== undefined) throw stream.lost;
   } catch (error) {
     // Errors of the caller's callback are thrown even after the signal.
-    if (!signal.aborted || !(error instanceof CapstanError)) throw error;
+    if (!signal.aborted || !isCapstanError(error)) throw error;
   } finally {
     stream?.close();
     unlisten();

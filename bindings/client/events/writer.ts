@@ -12,7 +12,7 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
-import { CapstanError } from '../../base/errors.ts';
+import { CapstanError, isCapstanError } from '../../base/errors.ts';
 import type { Resource } from '../../base/resource.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
 import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
@@ -316,7 +316,7 @@ class Overtaken extends CapstanError {
  */
 function isPassing(error: unknown): boolean {
   if (isStatusError(error)) return error.status === 429 || error.status >= 500;
-  if (error instanceof CapstanError) return error instanceof Overtaken || PASSING.has(error.code);
+  if (isCapstanError(error)) return error instanceof Overtaken || PASSING.has(error.code);
   return true;
 }
 

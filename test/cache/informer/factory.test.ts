@@ -405,6 +405,8 @@ describe('a factory', () => {
       newSharedInformerFactory(server, { customResync: new Map([[Nodes, Number.NaN]]) }),
     ).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { perResource: {} as never })).toThrow(invalid);
+    // Refused by the first informer only.
+    expect(() => newSharedInformerFactory(server, { fifo: 'fast' as never })).toThrow(invalid);
     const dropName = new Map([[Nodes, { drop: ['metadata.name'] }]]);
     expect(() => newSharedInformerFactory(server, { perResource: dropName })).toThrow(invalid);
     const both = new Map([[Nodes, { maxBytes: 1e6 }]]);

@@ -255,6 +255,8 @@ describe('handlers', () => {
       );
     }
     expect(() => informer.addEventHandler({}, { resyncPeriod: Number.NaN })).toThrow(invalid);
+    const source = new ListWatch(new LiveServer(), ConfigMaps);
+    expect(() => new SharedIndexInformer(source, { backoff: null as never })).toThrow(invalid);
     expect(() => informer.removeEventHandler({} as never)).toThrow(invalid);
   });
 });

@@ -71,6 +71,16 @@ describe('every failure reaches the handler, with its class and the next step', 
       },
       ['network', 'relist', 800],
     ],
+    [
+      // The informer ended with what the Proxy threw, as a rejection without a receiver.
+      'a transport that throws what cannot be read',
+      () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        throw proxy;
+      },
+      ['network', 'relist', 800],
+    ],
   ])('of a list: %s', async (_, reply, [kind, next, afterMs]) => {
     const server = new Replies(reply, lists, holds);
     const { clock, failures, names, stop } = await listing(server);

@@ -221,6 +221,13 @@ test.each(['labelSelector', 'fieldSelector'])(
   },
 );
 
+// It stood for no selector: an informer had all objects where the wanted selector was missing.
+test.each(['labelSelector', 'fieldSelector'])('a %s that is null is refused', (name) => {
+  expect(() => new ListWatch(new Replies(lists), ConfigMaps, { [name]: null })).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
+});
+
 // ".." changed the path: an informer of one tenant's namespace listed the objects of all. A lone
 // surrogate was a URIError.
 test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(

@@ -276,6 +276,28 @@ describe('a reflector', () => {
       await stop();
     });
 
+    test('a resyncPeriod or shouldResync that is async is refused, and reported', async () => {
+      // Story: their rejections had no receiver and ended the process.
+      const clock = new FakeClock();
+      const resyncs: number[] = [];
+      const store = { ...plain(clock), resync: () => void resyncs.push(clock.now()) };
+      const away = (): never => Promise.reject(new Error('mine')) as never;
+      for (const wrong of [
+        { resyncPeriod: 1000, shouldResync: away },
+        { resyncPeriod: away, shouldResync: () => true },
+      ]) {
+        const { stop } = await reflect(new LiveServer(), {
+          clock,
+          store: store as never,
+          ...wrong,
+        });
+        await clock.run(1500);
+        expect(reported.splice(0)).toMatchObject([{ code: 'INVALID_ARGUMENT' }]);
+        await stop();
+      }
+      expect(resyncs).toEqual([]);
+    });
+
     test('resync, bookmark and behind are optional', async () => {
       const clock = new FakeClock();
       const store = plain(clock);

@@ -222,3 +222,11 @@ describe('a watch without a cache', () => {
     expect(() => watch({} as LiveServer, ConfigMaps)).toThrow(invalid);
   });
 });
+
+// It was sent as a text, such as "[object Object]", and an empty array as a watch from now on.
+test.each([5, {}, [], Symbol('5')])('a resourceVersion that is no text is refused', (wrong) => {
+  const options = { resourceVersion: wrong as never };
+  expect(() => watch(new LiveServer(), ConfigMaps, options)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
+});

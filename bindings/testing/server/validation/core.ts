@@ -40,7 +40,8 @@ function configMap(object: Place): void {
   let size = 0;
   for (const [key, at] of data.entries) {
     at.matches(configKey, key);
-    if (Object.hasOwn(binary.members, key)) at.invalid('duplicate of key present in binaryData');
+    if (Object.hasOwn(binary.members, key))
+      at.invalid('duplicate of key present in binaryData', key);
     size += Buffer.byteLength(at.text);
   }
   for (const [key, at] of binary.entries) {

@@ -212,7 +212,7 @@ export class Place {
 
   /** Checks the text (or a given one) by a rule for names, and reports each message. */
   matches(check: (text: string) => readonly string[], text = this.text): void {
-    for (const why of check(text)) this.invalid(why);
+    for (const why of check(text)) this.invalid(why, text);
   }
 
   /** Requires at least `least`, if the number is set. */

@@ -12,7 +12,8 @@ import { conditions, wasValid } from './shared.ts';
 
 function lease(object: Place): void {
   const spec = object.at('spec');
-  spec.at('leaseDurationSeconds').atLeast(1);
+  const duration = spec.at('leaseDurationSeconds');
+  if (duration.isSet && duration.number <= 0) duration.invalid('must be greater than 0');
   spec.at('leaseTransitions').atLeast(0);
 }
 
