@@ -73,7 +73,7 @@ export interface OwnerOptions {
   versions?: readonly string[] | undefined;
 }
 
-/** Its requests are of a type of the program's own with the option `request`. */
+/** A map function. With the option `request` its requests are of the program's own type. */
 type MapFunc<T> = (object: T) => Iterable<unknown> | Promise<Iterable<unknown>>;
 
 /** Options of {@link enqueueRequestsFromMapFunc}. */

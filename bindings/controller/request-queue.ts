@@ -195,7 +195,7 @@ class PriorityQueueAdapter extends QueueAdapter<PriorityQueue<Request>> implemen
   readonly hasPriorities = true;
 
   protected put(options: AddOptions, request: Request): void {
-    // A queue of the user's may be of a class that overrides the other.
+    // A queue of the user's gets every add by addWithOpts(), which its class may override.
     if (this.own && options === PLAIN_ADD) this.queue.add(request);
     else this.queue.addWithOpts(options, request);
   }

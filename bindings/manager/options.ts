@@ -194,8 +194,7 @@ export interface ManagerOptions {
    * The logger of the manager, its controllers and sources, its client (warnings of the API
    * server), its event recorders (lost events) and its informers (failed lists and watches, unless
    * `cache.watchErrorHandler` is set). `console` stands for `consoleLogger()` of
-   * `capstan/controller`;
-   * for pino see `pinoLogger` there.
+   * `capstan/controller`; for pino see `pinoLogger` there.
    *
    * Default: nothing is logged, and all errors go to the function set with `setErrorHandler` of
    * `capstan/workqueue`. Errors of functions without a logger, such as an informer's handler,
@@ -235,8 +234,8 @@ export interface ManagerOptions {
   shards?: ShardOptions | undefined;
   /**
    * How long runnables may take to end, in milliseconds. Negative: no limit; 0: do not wait. If the
-   * lease is lost, the manager does not wait, because another process may lead already. Default 30
-   * 000.
+   * lease is lost, the manager does not wait, because another process may lead already. Default
+   * 30 000.
    */
   gracefulShutdownTimeout?: number | undefined;
   /** The health probes. Default: not served. */

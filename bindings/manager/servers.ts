@@ -71,7 +71,7 @@ export class Servers {
           handler: router.serve,
           clock,
           logger,
-          // With another service on its address it is there from the start.
+          // A server that has other services too starts with these, before the group of webhooks.
           webhooks: servesWebhooks && names.length === 1,
           ...(tls === undefined ? {} : { tls }),
         }),
