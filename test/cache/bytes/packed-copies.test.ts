@@ -207,6 +207,25 @@ test('a copy is what its object differs by, and copies of a family share one tex
   expect(held.map(([object]) => copyOf(object))).toEqual(expect.arrayContaining(copies));
 });
 
+test('texts that copies need stay shared when those of other bases are given up', () => {
+  const OWNERS = 150; // from 64 on, the texts that are gone are given up
+  const world = packing();
+  const jsonOf = (owner: number, i: number, version: number): string =>
+    thingOf(`o${owner}-${i}`, `owner ${owner}`, filling(`owner ${owner}`), { i, version });
+  const held: Held[] = [];
+  for (let version = 0; version < 3; version++)
+    for (let owner = 0; owner < OWNERS; owner++)
+      for (let i = 0; i < 3; i++) {
+        const old = put(world, jsonOf(owner, i, version));
+        if (old !== undefined) held.push([old, jsonOf(owner, i, version - 1)]);
+      }
+  const bases = new Set(held.map(([object]) => (copyOf(object) as PackedCopy).base));
+  expect(held).toHaveLength(6 * OWNERS);
+  expect(bases.size).toBeLessThan(OWNERS + 4);
+  expect(bases.size).toBeGreaterThan(OWNERS - 4);
+  requireHeld(held, 'of many owners');
+});
+
 test('a base whose number was another one’s before has a text of its own', () => {
   const random = new Random(seed);
   const numbers = new Map<number, number>();
