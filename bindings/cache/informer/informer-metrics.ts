@@ -26,6 +26,8 @@ export interface InformerReadings {
   metadataOnly(): number | undefined;
   /** Cached objects that are missing in an index, if there are index functions. */
   notIndexed(): number | undefined;
+  /** Lists after the first one, those that failed among them. */
+  relists(): number | undefined;
   /** Objects that came from outside of the ranges, and were dropped, if there are ranges. */
   outsideOfRanges(): number | undefined;
   /** The backlog of each handler; handlers with the same name are added up. */

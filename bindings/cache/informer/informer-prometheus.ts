@@ -134,6 +134,12 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       'Number of cached objects that are missing in an index, as its function threw for them.',
       (of) => of.readings?.notIndexed(),
     );
+    text.number(
+      'counter',
+      'capstan_informer_relists_total',
+      'Number of lists after the first one, those that failed among them.',
+      (of) => of.readings?.relists(),
+    );
     text.samples(
       'counter',
       'capstan_shard_foreign_events_total',

@@ -556,6 +556,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
           this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined,
         notIndexed: () =>
           this.#indexer.hasIndexFunctions() ? this.#indexer.notIndexed() : undefined,
+        relists: () => this.#reflector.status().relists,
         outsideOfRanges: () => this.#reflector.status().outsideOfRanges,
         handlerBacklogs: () => this.#processor.backlogs(),
         handlerFailures: () => this.#processor.failures(),

@@ -248,6 +248,7 @@ describe('the text format', () => {
       `capstan_informer_bytes{${labels}} ${informer.status().bytes.live}`,
       `capstan_informer_handler_backlog{${labels},handler="handler-1"} 2`,
       `capstan_informer_handler_failures_total{${labels},handler="handler-1"} 0`,
+      `capstan_informer_relists_total{${labels}} 0`,
       ...[
         '0.001',
         '0.005',
@@ -302,6 +303,21 @@ describe('the text format', () => {
     await other.clock.settle();
     expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{.*\} 0$/m);
     await other.informer.stop();
+  });
+
+  test('counts the relists of an informer, not its first list', async () => {
+    const metrics = new InformerPrometheusProvider();
+    const { clock, server, informer } = setUp({ name: 'web', metricsProvider: metrics });
+    const relists = (): string | undefined =>
+      /^capstan_informer_relists_total\{name="web",.*\} (\d+)$/m.exec(metrics.text())?.[1];
+    void informer.run();
+    await clock.settle();
+    expect(relists()).toBe('0');
+    server.send('no JSON\n');
+    await clock.run(2_000);
+    expect(relists()).toBe('1');
+    await informer.stop();
+    expect(relists()).toBeUndefined();
   });
 
   test('keeps the counts of an informer that has ended, until another one ends', async () => {
