@@ -40,6 +40,8 @@ export function projectManifest(
     private: true,
     type: 'module',
     engines: { node: engines.node },
+    // npm refuses to install or run a script with an older Node, instead of a warning.
+    devEngines: { runtime: { name: 'node', version: engines.node, onFail: 'error' } },
     scripts: {
       start: 'node src/main.ts',
       dev: 'node --watch dev.ts',

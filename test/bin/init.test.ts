@@ -28,6 +28,7 @@ import { root } from '../helpers/repository.ts';
 
 const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
   version: string;
+  engines: { node: string };
   devDependencies: Record<string, string>;
 };
 /** Not below the repository, whose configuration files would apply. */
@@ -144,6 +145,8 @@ describe('capstan init', () => {
     );
     expect(textOf('deploy/rbac-arcticfox.yaml')).toContain('resources: [arcticfoxes/status]');
     expect(JSON.parse(textOf('package.json'))).toMatchObject({
+      // npm stops an older Node, where Vitest would end without a word about Node.
+      devEngines: { runtime: { name: 'node', version: manifest.engines.node, onFail: 'error' } },
       name: 'fox-den',
       type: 'module',
       capstan: { name: 'fox-den', group: 'den.acme.io' },
