@@ -287,7 +287,7 @@ export function requireBoolean(name: string, value: unknown): void {
     throw invalid(name, 'true or false', value);
 }
 
-/** Anything that `for … of` takes, but a text, whose characters nobody means. */
+/** Any iterable object. A string is refused: its characters are not what the caller lists. */
 export function requireIterable(name: string, value: unknown): void {
   const iterator = (value as Partial<Iterable<unknown>> | null | undefined)?.[Symbol.iterator];
   if (typeof value !== 'object' || typeof iterator !== 'function')

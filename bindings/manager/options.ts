@@ -452,7 +452,7 @@ function requireLocal(
   );
 }
 
-/** Calls the option `newClient`. An async one would give a promise, and its rejection to nobody. */
+/** Calls the option `newClient`, which may not be async. */
 export function clientOf(make: (options: ClientOptions) => Client, options: ClientOptions): Client {
   const client: unknown = make(options);
   if (typeof client !== 'object' || client === null || isThenable(client))

@@ -1,8 +1,8 @@
 /**
  * The copy of a packed object (assembly/pack.ts) outside of the core: its difference as a string,
  * and the text of its base, which all copies of the base's objects share. So what is copied for an
- * event is mostly a tenth of the object. A copy that the engine takes for long-lived, because the
- * replaced object is, lies in the heap until a major collection.
+ * event is mostly a tenth of the object. That matters where the replaced object is old, as its copy
+ * then stays in the heap until a major collection.
  *
  * Invariants: a copy needs nothing of the core, which may have trapped; a base's text is complete,
  * so that one step restores an object, and goes with the last copy that needs it; a restored object
@@ -39,7 +39,7 @@ export class Base {
 
 export class PackedCopy {
   readonly base: Base;
-  /** The object as it lay in the core, a character a byte; some bytes behind it may follow. */
+  /** The packed bytes, one to a character, with the unused end of their block in the core. */
   readonly packed: string;
 
   constructor(base: Base, packed: string) {
